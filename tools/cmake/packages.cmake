@@ -1,0 +1,21 @@
+# Everything comes from the distribution's packages (scripts/setup.sh installs them); nothing is downloaded.
+find_package(Threads REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(LibMd REQUIRED)
+find_package(OneDNN)
+if(TENON_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+
+# yaml-cpp 0.7 names its target yaml-cpp, newer ones yaml-cpp::yaml-cpp. Both names work here.
+if(TARGET yaml-cpp AND NOT TARGET yaml-cpp::yaml-cpp)
+  add_library(yaml-cpp::yaml-cpp INTERFACE IMPORTED)
+  target_link_libraries(yaml-cpp::yaml-cpp INTERFACE yaml-cpp)
+endif()
