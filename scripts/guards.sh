@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Breaks each guard of the repository in a scratch copy and expects its check to fail. A check must also pass on the
+# unbroken copy first. Prints a table; exits 1 when a check let something through.
+#
+#   scripts/guards.sh [--keep]       --keep leaves the scratch copy and says where it is
+#
+# Needs a compiler and CMake, no build of the repository: the plugin that is tested is the copy-me skeleton, built
+# from the scratch copy alone.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+keep=
+case "${1:-}" in
+  "") ;;
+  --keep) keep=1 ;;
+  --help | -h) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *) echo "guards.sh: unknown argument '$1'" >&2; exit 2 ;;
+esac
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/tenon_guards.XXXXXX") || exit 1
+finish() { if [[ $keep ]]; then echo "scratch copy: $scratch"; else rm -rf "$scratch"; fi; }
+trap finish EXIT
+
+copy_tree() {
+  if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    git ls-files -z | while IFS= read -r -d '' file; do [[ -f $file ]] && printf '%s\0' "$file"; done
+  else
+    find . -path ./build -prune -o -path ./.git -prune -o -path ./runs -prune -o -type f -print0
+  fi | tar --null -T - -cf - | tar -xf - -C "$1"
+}
+mkdir "$scratch/clean"
+copy_tree "$scratch/clean" || { echo "guards.sh: copying the tree failed" >&2; exit 1; }
+
+bad=0
+count=0
+row() { printf '%-18s %-58s %s\n' "$1" "$2" "$3"; }
+row GUARD "WHAT WAS BROKEN" RESULT
+
+# guard <name> <what is broken> <check> <break>: check and break are functions that run inside a copy of the tree.
+guard() {
+  local name=$1 what=$2 check=$3 break=$4 tree="$scratch/$1"
+  count=$((count + 1))
+  cp -r "$scratch/clean" "$tree"
+  if ! (cd "$tree" && "$check") >"$scratch/$name.before" 2>&1; then
+    row "$name" "$what" "FAULT: fails on the unbroken tree"
+    sed 's/^/    /' "$scratch/$name.before" | tail -15
+    bad=1
+  elif ! (cd "$tree" && "$break") >"$scratch/$name.break" 2>&1; then
+    row "$name" "$what" "FAULT: nothing was there to break"
+    sed 's/^/    /' "$scratch/$name.break" | tail -5
+    bad=1
+  elif (cd "$tree" && "$check") >"$scratch/$name.after" 2>&1; then
+    row "$name" "$what" "FAULT: not noticed"
+    bad=1
+  else
+    row "$name" "$what" "caught"
+  fi
+  [[ $keep ]] || rm -rf "$tree"
+}
+
+check_layers() { python3 tools/check_layers.py; }
+break_layers() { sed -i '1i #include "core/exec/program.h"' core/tensor/shape.h; }
+
+check_plugin_alone() { python3 tools/check_layers.py; }
+break_plugin_alone() { local file; file=$(find plugins/device_cpu -name '*.cc' | sort | head -1) && sed -i '1i #include "core/base/status.h"' "$file"; }
+
+check_vendor_words() { tools/check_vendor_words.sh; }
+break_vendor_words() { echo '// Calls cuda_stream_create.' >>core/tensor/shape.h; }
+
+# The skeleton plugin, configured from outside the tree as a vendor would.
+build_skeleton() {
+  cmake -S tests/fixtures/device_null -B skeleton -G Ninja -DTenonPluginApi_DIR="$PWD/plugin_api/cmake" &&
+    cmake --build skeleton
+}
+check_exports() { build_skeleton && tools/check_exports.sh skeleton; }
+break_exports() {
+  local script
+  cat >>tests/fixtures/device_null/plugin.cc <<'CC'
+extern "C" __attribute__((visibility("default"))) int second_symbol(void);
+extern "C" int second_symbol(void) { return 1; }
+CC
+  script=$(grep -rlE 'tenon_plugin_query_v1;' plugin_api/cmake | head -1) && sed -i 's/tenon_plugin_query_v1;/tenon_plugin_query_v1; second_symbol;/' "$script"
+}
+
+guard layers "core/tensor includes core/exec" check_layers break_layers
+guard plugin_alone "plugins/device_cpu includes core/base" check_plugin_alone break_plugin_alone
+guard vendor_words "a comment in core/ names a vendor" check_vendor_words break_vendor_words
+guard exports "a plugin exports a second symbol" check_exports break_exports
+
+echo "guards.sh: $count guards, $([[ $bad -eq 0 ]] && echo 'each was seen failing' || echo 'see FAULT above')"
+exit $bad
