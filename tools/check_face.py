@@ -2,7 +2,9 @@
 
     python3 tools/check_face.py [--version-string V] PROGRAM...
 
-Standard library only.
+`--help --json` is an object that may nest sub-commands in any way; every object with a key "flags" holds an array of
+    {"name": "--seed", "type": "integer", "default": 1, "sentence": "Start of the random numbers."}
+and `--version --json` is an object with at least "version". Standard library only.
 """
 import argparse
 import json
