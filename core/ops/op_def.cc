@@ -1,0 +1,183 @@
+#include "core/ops/op_def.h"
+
+#include <cstdlib>
+
+#include "core/base/text.h"
+
+namespace tenon {
+
+void DefineBuiltinOps(OpRegistry& ops);  // generated: one call per file of core/ops/builtin
+
+std::string TypeSet::ToString() const {
+  std::vector<std::string> names;
+  for (std::uint32_t i = 1; i < 64; ++i) {
+    if (Has(static_cast<DType>(i))) names.emplace_back(NameOf(static_cast<DType>(i)));
+  }
+  return Join(names, ", ");
+}
+
+OpDef& OpDef::Input(std::string name, TypeSet types, std::string group) {
+  inputs_.push_back({std::move(name), types, Arity::kRequired, std::move(group)});
+  return *this;
+}
+OpDef& OpDef::OptionalInput(std::string name, TypeSet types, std::string group) {
+  inputs_.push_back({std::move(name), types, Arity::kOptional, std::move(group)});
+  return *this;
+}
+OpDef& OpDef::VariadicInput(std::string name, TypeSet types, std::string group) {
+  inputs_.push_back({std::move(name), types, Arity::kVariadic, std::move(group)});
+  return *this;
+}
+OpDef& OpDef::Output(std::string name) {
+  outputs_.push_back({std::move(name), {}, Arity::kRequired, ""});
+  return *this;
+}
+OpDef& OpDef::OptionalOutput(std::string name) {
+  outputs_.push_back({std::move(name), {}, Arity::kOptional, ""});
+  return *this;
+}
+OpDef& OpDef::VariadicOutput(std::string name) {
+  outputs_.push_back({std::move(name), {}, Arity::kVariadic, ""});
+  return *this;
+}
+OpDef& OpDef::Attr(std::string name, AttrValue fallback) {
+  const AttrType type = TypeOf(fallback);
+  attrs_.push_back({std::move(name), type, std::move(fallback), false});
+  return *this;
+}
+OpDef& OpDef::OptionalAttr(std::string name, AttrType type) {
+  attrs_.push_back({std::move(name), type, std::nullopt, false});
+  return *this;
+}
+OpDef& OpDef::RequiredAttr(std::string name, AttrType type) {
+  attrs_.push_back({std::move(name), type, std::nullopt, true});
+  return *this;
+}
+
+Status OpDef::Complete(Attributes& attrs) const {
+  std::vector<std::string> known;
+  for (const AttrDef& def : attrs_) known.push_back(def.name);
+  for (const auto& item : attrs.items()) {
+    const AttrDef* def = nullptr;
+    for (const AttrDef& candidate : attrs_) {
+      if (candidate.name == item.first) def = &candidate;
+    }
+    if (def == nullptr) {
+      const std::string nearest = NearestName(item.first, known);
+      const std::string hint = nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest);
+      return InvalidArgument("{} has no attribute '{}'.{}", FullName(), item.first, hint);
+    }
+    TENON_INVALID_IF(def->type != TypeOf(item.second), "{} attribute '{}' is a {}; expected a {}.", FullName(),
+                     item.first, NameOf(TypeOf(item.second)), NameOf(def->type));
+  }
+  for (const AttrDef& def : attrs_) {
+    if (attrs.Has(def.name)) continue;
+    TENON_INVALID_IF(def.required, "{} needs the attribute '{}' ({}).", FullName(), def.name, NameOf(def.type));
+    if (def.fallback) attrs.Set(def.name, *def.fallback);
+  }
+  return {};
+}
+
+Status OpDef::CheckInputs(std::span<const ValueType> inputs) const {
+  const bool variadic = !inputs_.empty() && inputs_.back().arity == Arity::kVariadic;
+  TENON_INVALID_IF(inputs.size() > inputs_.size() && !variadic, "{} takes at most {} inputs; got {}.", FullName(),
+                   inputs_.size(), inputs.size());
+  std::map<std::string, std::pair<DType, std::string>> groups;
+  for (std::size_t i = 0; i < std::max(inputs.size(), inputs_.size()); ++i) {
+    const ArgDef& def = inputs_[std::min(i, inputs_.size() - 1)];
+    const bool present = i < inputs.size() && inputs[i].defined();
+    if (!present) {
+      TENON_INVALID_IF(def.arity == Arity::kRequired, "{} needs input {} ('{}').", FullName(), i, def.name);
+      continue;
+    }
+    const DType dtype = inputs[i].dtype;
+    TENON_INVALID_IF(!def.types.Has(dtype), "{} input {} has dtype ({}); supported are {}.", FullName(), def.name,
+                     NameOf(dtype), def.types.ToString());
+    if (def.group.empty()) continue;
+    const auto added = groups.emplace(def.group, std::pair(dtype, def.name));
+    TENON_INVALID_IF(added.first->second.first != dtype, "{} input {} has dtype ({}) but input {} has ({}).", FullName(),
+                     def.name, NameOf(dtype), added.first->second.second, NameOf(added.first->second.first));
+  }
+  return {};
+}
+
+Result<std::vector<ValueType>> OpDef::InferOutputs(const Attributes& attrs, std::span<const ValueType> inputs,
+                                                   std::span<const Tensor* const> constants,
+                                                   std::size_t outputs) const {
+  TENON_TRY(CheckInputs(inputs));
+  const bool variadic = !outputs_.empty() && outputs_.back().arity == Arity::kVariadic;
+  TENON_INVALID_IF(outputs > outputs_.size() && !variadic, "{} has at most {} outputs; {} are wanted.", FullName(),
+                   outputs_.size(), outputs);
+  InferContext context(attrs, inputs, constants, outputs);
+  TENON_TRY(infer_(context));
+  return context.outputs();
+}
+
+OpDef& OpRegistry::Define(std::string domain, std::string type) {
+  auto def = std::make_unique<OpDef>();
+  def->domain_ = std::move(domain);
+  def->type_ = std::move(type);
+  auto& versions = ops_[def->domain_ + "." + def->type_];
+  versions.push_back(std::move(def));
+  return *versions.back();
+}
+
+Result<const OpDef*> OpRegistry::Find(std::string_view domain, std::string_view type, int version) const {
+  const auto found = ops_.find(fmt::format("{}.{}", domain, type));
+  if (found == ops_.end()) {
+    std::vector<std::string> names;
+    for (const auto& entry : ops_) {
+      if (entry.second.front()->domain() == domain) names.push_back(entry.second.front()->type());
+    }
+    const std::string nearest = NearestName(type, names);
+    const std::string hint = nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest);
+    return InvalidArgument("There is no operator '{}'{}.{}", type,
+                           domain.empty() ? std::string() : fmt::format(" in domain '{}'", domain), hint);
+  }
+  const OpDef* best = nullptr;
+  for (const auto& def : found->second) {
+    const bool fits = version == 0 || def->since() <= version;
+    if (fits && (best == nullptr || def->since() > best->since())) best = def.get();
+  }
+  TENON_INVALID_IF(best == nullptr, "Operator '{}' exists since opset {}; the model states opset {}.", type,
+                   found->second.front()->since(), version);
+  return best;
+}
+
+std::vector<const OpDef*> OpRegistry::All() const {
+  std::vector<const OpDef*> all;
+  for (const auto& entry : ops_) {
+    for (const auto& def : entry.second) all.push_back(def.get());
+  }
+  return all;
+}
+
+Status OpRegistry::Verify() const {
+  for (const auto& entry : ops_) {
+    for (const auto& def : entry.second) {
+      if (def->infer_ == nullptr) return Error(Code::kInternal, "Operator {} has no shape rule.", def->FullName());
+      if (def->reference_ == nullptr) return Error(Code::kInternal, "Operator {} has no reference.", def->FullName());
+      for (const auto& other : entry.second) {
+        if (def != other && def->since() == other->since())
+          return Error(Code::kInternal, "Operator {} version {} is defined twice.", def->FullName(), def->since());
+      }
+    }
+  }
+  return {};
+}
+
+const OpRegistry& BuiltinOps() {
+  static const OpRegistry* registry = [] {
+    auto* ops = new OpRegistry;  // never destroyed: definitions are referred to until the process ends
+    DefineBuiltinOps(*ops);
+    const Status status = ops->Verify();
+    if (!status.ok()) {
+      fmt::print(stderr, "{}\n", status.ToString());
+      std::abort();  // a bug in core/ops/builtin
+    }
+    return ops;
+  }();
+  return *registry;
+}
+
+}  // namespace tenon
