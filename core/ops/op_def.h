@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -78,9 +79,10 @@ struct ReferenceArgs {
   bool wants(std::size_t i) const { return i < outputs.size() && outputs[i].defined(); }
 };
 
-using InferFn = Status (*)(InferContext&);
-using ReferenceFn = Status (*)(const ReferenceArgs&);
-using GradientFn = Status (*)(GradBuilder&, GradArgs&);
+// Functions, not function pointers: operators that come from plugins are adapted with closures.
+using InferFn = std::function<Status(InferContext&)>;
+using ReferenceFn = std::function<Status(const ReferenceArgs&)>;
+using GradientFn = std::function<Status(GradBuilder&, GradArgs&)>;
 
 // Everything an operator means: signature, shape and type rule, gradient, plain reference kernel. Built with the chained
 // setters by DefineOp_<file stem> in core/ops/builtin/<file>.cc; read-only afterwards, any thread.
@@ -101,9 +103,9 @@ class OpDef {
   OpDef& Attr(std::string name, int fallback) { return Attr(std::move(name), AttrValue(std::int64_t{fallback})); }
   OpDef& OptionalAttr(std::string name, AttrType type);        // no default
   OpDef& RequiredAttr(std::string name, AttrType type);
-  OpDef& Infer(InferFn fn) { infer_ = fn; return *this; }
-  OpDef& Reference(ReferenceFn fn) { reference_ = fn; return *this; }
-  OpDef& Gradient(GradientFn fn) { gradient_ = fn; return *this; }
+  OpDef& Infer(InferFn fn) { infer_ = std::move(fn); return *this; }
+  OpDef& Reference(ReferenceFn fn) { reference_ = std::move(fn); return *this; }
+  OpDef& Gradient(GradientFn fn) { gradient_ = std::move(fn); return *this; }
   OpDef& NoGradient() { no_gradient_ = true; return *this; }   // outputs do not depend differentiably on inputs
   OpDef& Elementwise() { elementwise_ = true; return *this; }  // output i depends on inputs at i only (after broadcast)
   OpDef& Random() { random_ = true; return *this; }
@@ -131,8 +133,8 @@ class OpDef {
   bool random() const { return random_; }
   bool differentiable() const { return gradient_ != nullptr; }
   bool no_gradient() const { return no_gradient_; }
-  GradientFn gradient() const { return gradient_; }
-  ReferenceFn reference() const { return reference_; }
+  const GradientFn& gradient() const { return gradient_; }
+  const ReferenceFn& reference() const { return reference_; }
 
   // Checks attributes against the schema (unknown name, wrong type, missing) and fills defaults.
   Status Complete(Attributes& attrs) const;
@@ -151,9 +153,9 @@ class OpDef {
   std::vector<int> saved_;
   std::vector<InPlacePair> in_place_;
   int updates_first_input_ = -1;
-  InferFn infer_ = nullptr;
-  ReferenceFn reference_ = nullptr;
-  GradientFn gradient_ = nullptr;
+  InferFn infer_;
+  ReferenceFn reference_;
+  GradientFn gradient_;
   bool no_gradient_ = false, elementwise_ = false, random_ = false, view_ = false;
 };
 
