@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "core/base/status.h"
+
+namespace tenon {
+
+// Absolute path of the running program and the folder that holds it, links resolved.
+std::string ExecutablePath();
+std::string ExecutableFolder();
+
+// True when the process has more rights than its caller (set-user-id and the like): the environment is not trusted.
+bool IsSecureExec();
+
+// True when the effective user is root.
+bool IsRoot();
+
+// Sets an environment variable unless the user did. Call from main, before threads exist.
+void SetEnvDefault(const char* name, const std::string& value);
+
+// Processor cores this process may use (affinity respected), at least 1.
+int UsableCores();
+
+// Nanoseconds of a clock that never goes back.
+std::int64_t MonotonicNs();
+
+// How a child process ended, and what it wrote to the pipe handed to it.
+struct ChildResult {
+  bool exited = false;     // by itself
+  int exit_code = 0;
+  int signal = 0;          // when ended by a signal
+  bool timed_out = false;  // and killed
+  std::string output;
+};
+
+// Forks, runs `work(write_descriptor)` in the child, ends the child with its return value (no destructors, no exit
+// handlers) and collects what it wrote. Call while the process has one thread.
+Result<ChildResult> RunInChild(const std::function<int(int write_descriptor)>& work, int timeout_ms);
+
+// "SIGBUS (bus error)" for 7.
+std::string SignalName(int number);
+
+}  // namespace tenon
