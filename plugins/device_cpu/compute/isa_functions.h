@@ -1,0 +1,14 @@
+// Declarations of the routines inside the namespace of one instruction set; see routines.h for what they do.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/device_cpu/compute/gemm.h"
+#include "plugins/device_cpu/compute/parallel.h"
+
+namespace tenon::cpu::TENON_CPU_ISA {
+
+int64_t GemmWorkspace(const GemmArgs& args, int64_t threads);
+void Gemm(const GemmArgs& args, float* workspace, const Parallel& pool);
+
+}  // namespace tenon::cpu::TENON_CPU_ISA

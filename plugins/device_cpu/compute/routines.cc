@@ -1,0 +1,38 @@
+#include "plugins/device_cpu/compute/routines.h"
+
+namespace tenon::cpu {
+
+namespace sse2 {
+extern const Routines kRoutines;
+}
+namespace avx2 {
+extern const Routines kRoutines;
+}
+namespace avx512 {
+extern const Routines kRoutines;
+}
+
+namespace {
+
+// x86-64-v3 and -v4, as the compiler flags of the two tables.
+bool HasAvx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2");
+}
+bool HasAvx512() {
+  return HasAvx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+}  // namespace
+
+const Routines* FindRoutines(std::string_view isa) {
+  __builtin_cpu_init();
+  const bool any = isa.empty() || isa == "auto";
+  if ((any || isa == "avx512") && HasAvx512()) return &avx512::kRoutines;
+  if ((any || isa == "avx2") && HasAvx2()) return &avx2::kRoutines;
+  if (any || isa == "sse2") return &sse2::kRoutines;
+  return nullptr;
+}
+
+}  // namespace tenon::cpu

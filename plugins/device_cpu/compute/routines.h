@@ -1,0 +1,26 @@
+// The routines of one instruction set as a table, and the choice of the table.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "plugins/device_cpu/compute/gemm.h"
+#include "plugins/device_cpu/compute/parallel.h"
+
+namespace tenon::cpu {
+
+// Every entry is a pure function of its arguments: it allocates nothing, keeps nothing, and gives the same bits for any
+// number of threads. `workspace` has at least the bytes that the matching *_workspace entry tells, aligned to 64.
+struct Routines {
+  const char* isa;  // "sse2", "avx2", "avx512"
+  int lanes;        // floats in a vector
+
+  int64_t (*gemm_workspace)(const GemmArgs&, int64_t threads);
+  void (*gemm)(const GemmArgs&, float* workspace, const Parallel&);
+};
+
+// The table for this processor. `isa`: "" or "auto" for the best one; a name for that one. Null if the name is unknown or
+// the processor lacks it.
+const Routines* FindRoutines(std::string_view isa);
+
+}  // namespace tenon::cpu

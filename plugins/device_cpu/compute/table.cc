@@ -1,0 +1,18 @@
+// The table of the routines compiled for one instruction set.
+#include "plugins/device_cpu/compute/isa_functions.h"
+#include "plugins/device_cpu/compute/routines.h"
+
+namespace tenon::cpu::TENON_CPU_ISA {
+
+#define TENON_CPU_TEXT_(x) #x
+#define TENON_CPU_TEXT(x) TENON_CPU_TEXT_(x)
+
+extern const Routines kRoutines;
+const Routines kRoutines = {
+    .isa = TENON_CPU_TEXT(TENON_CPU_ISA),
+    .lanes = TENON_CPU_LANES,
+    .gemm_workspace = &GemmWorkspace,
+    .gemm = &Gemm,
+};
+
+}  // namespace tenon::cpu::TENON_CPU_ISA
