@@ -21,7 +21,8 @@ def with_hash(text, value):
     """version.h with both hash constants replaced."""
     octets = ", ".join("0x" + value[i:i + 2] for i in range(0, 40, 2))
     text = re.sub(r'(#define TENON_ABI_HEADER_HASH_HEX ).*', r'\g<1>"%s"' % value, text)
-    return re.sub(r'(#define TENON_ABI_HEADER_HASH_BYTES)[^\n]*(\\\n[^\n]*)*', r'\g<1> \\' + "\n  " + octets, text)
+    return re.sub(r"#define TENON_ABI_HEADER_HASH_BYTES.*?(?=#endif)",
+                  lambda _: "#define TENON_ABI_HEADER_HASH_BYTES \\\n  %s\n" % octets, text, flags=re.DOTALL)
 
 
 def main():

@@ -66,27 +66,29 @@ typedef struct tenon_note_record {
   tenon_note desc;
 } tenon_note_record;
 
+#define TENON_NOTE_WORDS(mask) \
+  { ((mask) + UINT64_C(0)) & 0xFFFFFFFFu, ((mask) + UINT64_C(0)) >> 32 }
+
 /* plugin_id: at most 63 characters; plugin_version: at most 31; kinds: tenon_kind; flags: tenon_note_flag;
  * cpu_features: tenon_cpu_feature. */
-#define TENON_PLUGIN_NOTE(plugin_id, plugin_version, kinds, flags, cpu_features)                                       \
-  extern const tenon_note_record tenon_plugin_note;                                                                    \
-  __attribute__((section(".note.tenon"), used, aligned(4), visibility("hidden")))                                      \
-  const tenon_note_record tenon_plugin_note = {                                                                        \
-      6,                                                                                                               \
-      (uint32_t)sizeof(tenon_note),                                                                                    \
-      TENON_NOTE_TYPE,                                                                                                 \
-      TENON_NOTE_NAME,                                                                                                 \
-      {TENON_NOTE_MAGIC,                                                                                               \
-       (uint32_t)sizeof(tenon_note),                                                                                   \
-       TENON_ABI_MAJOR,                                                                                                \
-       TENON_TARGET_MINOR,                                                                                             \
-       TENON_REQUIRED_HOST_MINOR,                                                                                      \
-       TENON_ABI_DRAFT,                                                                                                \
-       {(uint32_t)(kinds), (uint32_t)((uint64_t)(kinds) >> 32)},                                                       \
-       {(uint32_t)(flags), (uint32_t)((uint64_t)(flags) >> 32)},                                                       \
-       {(uint32_t)(cpu_features), (uint32_t)((uint64_t)(cpu_features) >> 32)},                                         \
-       TENON_BUILD_SANITIZER,                                                                                          \
-       {TENON_ABI_HEADER_HASH_BYTES},                                                                                  \
-       plugin_id,                                                                                                      \
+#define TENON_PLUGIN_NOTE(plugin_id, plugin_version, kinds, flags, cpu_features)                                     \
+  static const tenon_note_record tenon_plugin_note                                                                   \
+      __attribute__((section(".note.tenon"), used, aligned(4))) = {                                                  \
+      6,                                                                                                             \
+      sizeof(tenon_note),                                                                                            \
+      TENON_NOTE_TYPE,                                                                                               \
+      TENON_NOTE_NAME,                                                                                               \
+      {TENON_NOTE_MAGIC,                                                                                             \
+       sizeof(tenon_note),                                                                                           \
+       TENON_ABI_MAJOR,                                                                                              \
+       TENON_TARGET_MINOR,                                                                                           \
+       TENON_REQUIRED_HOST_MINOR,                                                                                    \
+       TENON_ABI_DRAFT,                                                                                              \
+       TENON_NOTE_WORDS(kinds),                                                                                      \
+       TENON_NOTE_WORDS(flags),                                                                                      \
+       TENON_NOTE_WORDS(cpu_features),                                                                               \
+       TENON_BUILD_SANITIZER,                                                                                        \
+       {TENON_ABI_HEADER_HASH_BYTES},                                                                                \
+       plugin_id,                                                                                                    \
        plugin_version}}
 #endif

@@ -108,11 +108,11 @@ typedef struct tenon_plugin_descriptor {
 
 /* Version fields that the compiler fills in, not a person. First members of the initialiser of a descriptor. */
 #define TENON_PLUGIN_DESCRIPTOR_HEAD                                                                             \
-  (uint32_t)sizeof(tenon_plugin_descriptor), TENON_DESCRIPTOR_MAGIC, TENON_ABI_MAJOR, TENON_TARGET_MINOR,        \
+  sizeof(tenon_plugin_descriptor), TENON_DESCRIPTOR_MAGIC, TENON_ABI_MAJOR, TENON_TARGET_MINOR,        \
       TENON_REQUIRED_HOST_MINOR, TENON_ABI_DRAFT
 /* Element of the interfaces array. */
 #define TENON_INTERFACE_RECORD(id, vtable_pointer) \
-  { (uint32_t)sizeof(tenon_interface), TENON_TARGET_MINOR, TENON_STR(id), (vtable_pointer) }
+  { sizeof(tenon_interface), TENON_TARGET_MINOR, TENON_STR(id), (vtable_pointer) }
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TENON_BUILD_SANITIZER 1
