@@ -82,10 +82,36 @@ CC
   script=$(grep -rlE 'tenon_plugin_query_v1;' plugin_api/cmake | head -1) && sed -i 's/tenon_plugin_query_v1;/tenon_plugin_query_v1; second_symbol;/' "$script"
 }
 
+# A program that links nothing special stands for the tenon program.
+check_links() {
+  echo 'int main() {}' >main.cc && g++ main.cc -o program -Wl,--no-as-needed $(cat extra_library 2>/dev/null) &&
+    tools/check_links.sh program
+}
+break_links() { echo -ldnnl >extra_library; }
+
+check_face() { python3 tools/check_face.py ./program.sh; }
+face_program() {
+  cat >program.sh <<'SH'
+#!/bin/sh
+case "$*" in
+  --help) echo usage ;;
+  "--help --json") echo '{"flags": [{"name": "--seed", "type": "integer", "default": 1, "sentence": "Start."}]}' ;;
+  --version) echo 1.2.3 ;;
+  "--version --json") echo '{"version": "1.2.3"}' ;;
+  *) exit 2 ;;
+esac
+SH
+  chmod +x program.sh
+}
+check_face_flags() { [[ -f program.sh ]] || face_program; check_face; }
+break_face_flags() { sed -i 's/"sentence": "Start."/"sentence": ""/' program.sh; }
+
 guard layers "core/tensor includes core/exec" check_layers break_layers
 guard plugin_alone "plugins/device_cpu includes core/base" check_plugin_alone break_plugin_alone
 guard vendor_words "a comment in core/ names a vendor" check_vendor_words break_vendor_words
 guard exports "a plugin exports a second symbol" check_exports break_exports
+guard links "the tenon program links a vendor library" check_links break_links
+guard face "a program describes a flag with an empty sentence" check_face_flags break_face_flags
 
 echo "guards.sh: $count guards, $([[ $bad -eq 0 ]] && echo 'each was seen failing' || echo 'see FAULT above')"
 exit $bad
