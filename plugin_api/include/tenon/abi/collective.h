@@ -1,6 +1,7 @@
 /* tenon.collective: communicators and collective operations. Every operation is enqueued on a stream and returns
  * without waiting. Zero counts are legal everywhere and still synchronise order. In place means: all_reduce and reduce
- * send == receive; all_gather send == receive + rank * count elements; reduce_scatter receive == send + rank * count. */
+ * send == receive; all_gather send == receive + rank * count elements; reduce_scatter receive == send +
+ * rank * count. */
 #ifndef TENON_ABI_COLLECTIVE_H
 #define TENON_ABI_COLLECTIVE_H
 
@@ -49,13 +50,13 @@ typedef struct tenon_comm_config {
   uint32_t size;
   uint32_t local_rank; /* among the ranks of this node */
   uint32_t local_size;
-  tenon_str name;      /* equal on all ranks; keys in the store start with it */
-  tenon_store* store;  /* with the host's store_* slots; the only rendezvous */
-  uint64_t timeout_ns; /* default of an operation and of creation; 0: none */
+  tenon_str name;               /* equal on all ranks; keys in the store start with it */
+  tenon_store* store;           /* with the host's store_* slots; the only rendezvous */
+  uint64_t timeout_ns;          /* default of an operation and of creation; 0: none */
   tenon_str native_memory_kind; /* of the device's addresses */
   tenon_str native_stream_kind; /* of the device's streams */
   uint64_t native_device;       /* native device number, meaning by kind; 0 for the host */
-  tenon_str node_name; /* optional: ranks with equal names share memory */
+  tenon_str node_name;          /* optional: ranks with equal names share memory */
 } tenon_comm_config;
 
 /* One operation. Fields that an operation does not use are 0. Counts are elements. */
@@ -73,14 +74,14 @@ typedef struct tenon_collective_op {
   const uint64_t* send_offsets;
   const uint64_t* receive_counts;
   const uint64_t* receive_offsets;
-  uint64_t native_stream;   /* handle of the config's native_stream_kind */
-  tenon_comm_group* group;  /* NULL: on its own */
-  uint64_t sequence;        /* number of the operation on this communicator, from 1 */
-  uint64_t fingerprint;     /* hash of kind, dtype, count, reduction, root; compared between ranks; 0: do not compare */
-  uint64_t timeout_ns;      /* 0: the communicator's */
+  uint64_t native_stream;  /* handle of the config's native_stream_kind */
+  tenon_comm_group* group; /* NULL: on its own */
+  uint64_t sequence;       /* number of the operation on this communicator, from 1 */
+  uint64_t fingerprint;    /* hash of kind, dtype, count, reduction, root; compared between ranks; 0: do not compare */
+  uint64_t timeout_ns;     /* 0: the communicator's */
   uint64_t correlation_id;
-  tenon_token* completion;  /* optional: completed when the operation is done; CANCELLED after an abort */
-  double scale;             /* optional: factor on the result of a reduction; 0 means 1 */
+  tenon_token* completion; /* optional: completed when the operation is done; CANCELLED after an abort */
+  double scale;            /* optional: factor on the result of a reduction; 0 means 1 */
 } tenon_collective_op;
 
 enum tenon_comm_buffer_flag { TENON_COMM_BUFFER_SHARED = 1 /* one block that all ranks of the node map */ };

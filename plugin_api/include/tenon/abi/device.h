@@ -17,10 +17,10 @@ enum tenon_device_flag {
 /* What is known about a device before it is opened. Text is static or lives as long as the instance. */
 typedef struct tenon_device_info {
   uint32_t struct_size;
-  uint32_t flags;      /* tenon_device_flag */
-  tenon_str kind;      /* word used in the YAML: "cpu", "npu", ... */
-  tenon_str name;      /* for people */
-  tenon_str unique_id; /* same device, same text, in every process */
+  uint32_t flags;               /* tenon_device_flag */
+  tenon_str kind;               /* word used in the YAML: "cpu", "npu", ... */
+  tenon_str name;               /* for people */
+  tenon_str unique_id;          /* same device, same text, in every process */
   uint64_t memory_bytes;        /* of the default space; 0: not known */
   tenon_str native_stream_kind; /* "host", "cuda.stream", ...: what tenon.stream native returns */
   tenon_str native_memory_kind; /* "host", "cuda.device", ...: what an address of the default space means */
@@ -31,15 +31,15 @@ typedef struct tenon_device_info {
 
 typedef struct tenon_layout_info {
   uint32_t struct_size;
-  uint32_t flags; /* tenon_layout_flag */
-  uint64_t bytes; /* of a tensor with these dims, padding included; 0 for an empty tensor */
-  uint64_t align; /* of its first byte */
-  tenon_str name; /* for people: "nChw16c"; lives as long as the device */
+  uint32_t flags;   /* tenon_layout_flag */
+  uint64_t bytes;   /* of a tensor with these dims, padding included; 0 for an empty tensor */
+  uint64_t align;   /* of its first byte */
+  tenon_str name;   /* for people: "nChw16c"; lives as long as the device */
   int64_t* strides; /* optional: room for rank strides, filled when TENON_LAYOUT_IS_STRIDED */
 } tenon_layout_info;
 enum tenon_layout_flag {
-  TENON_LAYOUT_IS_STRIDED = 1,     /* dims and strides describe it fully */
-  TENON_LAYOUT_ZERO_PADDED = 2     /* padding is zero and stays zero under layout-blind operators */
+  TENON_LAYOUT_IS_STRIDED = 1, /* dims and strides describe it fully */
+  TENON_LAYOUT_ZERO_PADDED = 2 /* padding is zero and stays zero under layout-blind operators */
 };
 
 /* Keys of query (vendors add their own under a reverse-DNS prefix). Value kind in brackets.

@@ -25,8 +25,8 @@ typedef struct tenon_space_info {
   uint32_t flags; /* tenon_space_flag; exactly one of the two pool flags */
   uint32_t kind;  /* tenon_space_kind */
   uint32_t reserved;
-  uint64_t min_align; /* of every allocation; a power of two */
-  uint64_t max_bytes; /* of one allocation; 0: not known */
+  uint64_t min_align;           /* of every allocation; a power of two */
+  uint64_t max_bytes;           /* of one allocation; 0: not known */
   tenon_str native_memory_kind; /* meaning of an address; static */
   tenon_str name;               /* optional, for people; static */
 } tenon_space_info;
@@ -36,7 +36,7 @@ typedef struct tenon_memory_stats {
   uint32_t flags; /* reserved, 0 */
   uint64_t current_bytes;
   uint64_t peak_bytes;
-  uint64_t reserved_bytes; /* held from the system, current included */
+  uint64_t reserved_bytes;     /* held from the system, current included */
   uint64_t largest_free_bytes; /* optional; 0: not known */
 } tenon_memory_stats;
 
@@ -49,9 +49,9 @@ enum tenon_alloc_hint {
 
 /* When may the caller change or free the host memory of a copy's source? */
 enum tenon_host_source {
-  TENON_HOST_SOURCE_DURING_CALL = 1,  /* after the call returns */
-  TENON_HOST_SOURCE_UNTIL_EVENT = 2,  /* after the stream has passed the copy */
-  TENON_HOST_SOURCE_ZERO_COPY = 3     /* never while the target lives: the target may be the same memory */
+  TENON_HOST_SOURCE_DURING_CALL = 1, /* after the call returns */
+  TENON_HOST_SOURCE_UNTIL_EVENT = 2, /* after the stream has passed the copy */
+  TENON_HOST_SOURCE_ZERO_COPY = 3    /* never while the target lives: the target may be the same memory */
 };
 /* rows blocks of row_bytes; rows 1 is a plain copy. A NULL space is ordinary host memory. Ranges must not overlap. */
 typedef struct tenon_copy {

@@ -71,24 +71,23 @@ typedef struct tenon_note_record {
 
 /* plugin_id: at most 63 characters; plugin_version: at most 31; kinds: tenon_kind; flags: tenon_note_flag;
  * cpu_features: tenon_cpu_feature. */
-#define TENON_PLUGIN_NOTE(plugin_id, plugin_version, kinds, flags, cpu_features)                                     \
-  static const tenon_note_record tenon_plugin_note                                                                   \
-      __attribute__((section(".note.tenon"), used, aligned(4))) = {                                                  \
-      6,                                                                                                             \
-      sizeof(tenon_note),                                                                                            \
-      TENON_NOTE_TYPE,                                                                                               \
-      TENON_NOTE_NAME,                                                                                               \
-      {TENON_NOTE_MAGIC,                                                                                             \
-       sizeof(tenon_note),                                                                                           \
-       TENON_ABI_MAJOR,                                                                                              \
-       TENON_TARGET_MINOR,                                                                                           \
-       TENON_REQUIRED_HOST_MINOR,                                                                                    \
-       TENON_ABI_DRAFT,                                                                                              \
-       TENON_NOTE_WORDS(kinds),                                                                                      \
-       TENON_NOTE_WORDS(flags),                                                                                      \
-       TENON_NOTE_WORDS(cpu_features),                                                                               \
-       TENON_BUILD_SANITIZER,                                                                                        \
-       {TENON_ABI_HEADER_HASH_BYTES},                                                                                \
-       plugin_id,                                                                                                    \
-       plugin_version}}
+#define TENON_PLUGIN_NOTE(plugin_id, plugin_version, kinds, flags, cpu_features)                    \
+  static const tenon_note_record tenon_plugin_note                                                  \
+      __attribute__((section(".note.tenon"), used, aligned(4))) = {6,                               \
+                                                                   sizeof(tenon_note),              \
+                                                                   TENON_NOTE_TYPE,                 \
+                                                                   TENON_NOTE_NAME,                 \
+                                                                   {TENON_NOTE_MAGIC,               \
+                                                                    sizeof(tenon_note),             \
+                                                                    TENON_ABI_MAJOR,                \
+                                                                    TENON_TARGET_MINOR,             \
+                                                                    TENON_REQUIRED_HOST_MINOR,      \
+                                                                    TENON_ABI_DRAFT,                \
+                                                                    TENON_NOTE_WORDS(kinds),        \
+                                                                    TENON_NOTE_WORDS(flags),        \
+                                                                    TENON_NOTE_WORDS(cpu_features), \
+                                                                    TENON_BUILD_SANITIZER,          \
+                                                                    {TENON_ABI_HEADER_HASH_BYTES},  \
+                                                                    plugin_id,                      \
+                                                                    plugin_version}}
 #endif

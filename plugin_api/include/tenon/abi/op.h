@@ -29,7 +29,7 @@ extern "C" {
 #define TENON_TRAIT_ACCUMULATES (UINT64_C(1) << 9)   /* honours the call's accumulate_mask */
 #define TENON_TRAIT_ASYNC_HOST (UINT64_C(1) << 10)   /* may return PENDING and complete the token later */
 #define TENON_TRAIT_CANCELLABLE (UINT64_C(1) << 11)  /* looks at the cancellation token */
-#define TENON_TRAIT_EMPTY_SAFE (UINT64_C(1) << 12)   /* may be called with zero-element tensors; else the host skips it */
+#define TENON_TRAIT_EMPTY_SAFE (UINT64_C(1) << 12)   /* takes zero-element tensors; else the host skips the call */
 
 /* ---- shape and type inference ---- */
 enum tenon_dim_op {
@@ -287,7 +287,7 @@ enum tenon_operator_flag {
 /* One operator of a plugin's domain. The tables live as long as the library. */
 struct tenon_operator_def {
   uint32_t struct_size;
-  uint32_t flags; /* tenon_operator_flag */
+  uint32_t flags;   /* tenon_operator_flag */
   tenon_str domain; /* reverse DNS or "tenon"; "" is ONNX, where a plugin adds kernels only */
   tenon_str op_type;
   uint32_t since_version; /* opset version of this definition */
@@ -306,13 +306,13 @@ struct tenon_operator_def {
   const tenon_str* scalars; /* names of the per-call scalars, in call order */
   uint32_t alias_count;
   uint32_t scalar_count;
-  tenon_infer_fn infer; /* NULL with a shape family */
+  tenon_infer_fn infer;   /* NULL with a shape family */
   uint32_t gradient_form; /* tenon_gradient_form */
   uint32_t reserved;
   const tenon_paired_gradient* paired;    /* form PAIRED */
   tenon_build_gradient_fn build_gradient; /* form BUILDER */
-  const void* user; /* the plugin's own */
-  tenon_str doc;    /* optional */
+  const void* user;                       /* the plugin's own */
+  tenon_str doc;                          /* optional */
 };
 
 /* ---- kernels ---- */
@@ -330,7 +330,7 @@ typedef struct tenon_kernel_query {
   tenon_str op_type;
   uint32_t version; /* opset version that the model states for the domain */
   uint32_t thread_budget;
-  tenon_str node_name; /* for messages */
+  tenon_str node_name;               /* for messages */
   const tenon_attribute* attributes; /* sorted by name, defaults filled in; a fused node: "<pattern name>.<name>" */
   uint32_t attribute_count;
   uint32_t attribute_stride;
@@ -341,7 +341,7 @@ typedef struct tenon_kernel_query {
   uint32_t output_count;
   uint32_t output_stride;
   tenon_str device_kind;
-  tenon_device* device; /* NULL before the device is opened, and when it belongs to another plugin */
+  tenon_device* device;         /* NULL before the device is opened, and when it belongs to another plugin */
   tenon_str native_stream_kind; /* of the device */
   uint64_t plan_hint;           /* optional: reserved for the host, 0 */
 } tenon_kernel_query;
@@ -410,23 +410,23 @@ typedef struct tenon_plan_result {
   uint32_t struct_size;
   uint32_t flags; /* tenon_plan_flag */
   uint64_t workspace_bytes;
-  uint64_t workspace_align; /* power of two; 0: any */
-  uint64_t algorithm; /* id for messages and caches; 0: none */
+  uint64_t workspace_align;        /* power of two; 0: any */
+  uint64_t algorithm;              /* id for messages and caches; 0: none */
   const tenon_alias_pair* aliases; /* beyond those of the operator; owned by the kernel */
   uint64_t alias_count;
-  double cost; /* as in a signature; 0: not known */
+  double cost;              /* as in a signature; 0: not known */
   tenon_str algorithm_name; /* optional; owned by the kernel */
 } tenon_plan_result;
 
 enum tenon_call_flag {
-  TENON_CALL_CAPTURE = 1,  /* the stream is recording */
+  TENON_CALL_CAPTURE = 1, /* the stream is recording */
   TENON_CALL_REPLAY = 2,
   TENON_CALL_PROFILING = 4 /* write profiler records with correlation_id */
 };
 /* One call. The host may keep the record and only patch it. Fields are constant during the call. */
 typedef struct tenon_kernel_call {
   uint32_t struct_size;
-  uint32_t flags; /* tenon_call_flag */
+  uint32_t flags;       /* tenon_call_flag */
   tenon_stream* stream; /* NULL when the device belongs to another plugin */
   const tenon_tensor* inputs;
   uint32_t input_count;
@@ -441,14 +441,14 @@ typedef struct tenon_kernel_call {
   uint32_t math_flags;
   uint64_t rng_key; /* counter-based generator: random number n of the call is a pure function of (key, offset + n) */
   uint64_t rng_offset;
-  uint64_t rng_state; /* device address of {u64 key, u64 offset} that replaces the two fields; 0: none */
+  uint64_t rng_state;       /* device address of {u64 key, u64 offset} that replaces the two fields; 0: none */
   uint64_t accumulate_mask; /* bit i: add to output i instead of overwriting it; only with TRAIT_ACCUMULATES */
   uint32_t thread_budget;
   uint32_t reserved;
   uint64_t correlation_id;
   uint64_t native_stream; /* handle of the kind native_stream_kind of the query; 0: none */
   const tenon_cancel* cancel;
-  tenon_token* completion; /* non-NULL only with TRAIT_ASYNC_HOST */
+  tenon_token* completion;          /* non-NULL only with TRAIT_ASYNC_HOST */
   tenon_output_alloc* output_alloc; /* non-NULL only with TRAIT_HOST_SYNC */
   int64_t* const* actual_dims; /* optional: per output NULL, or host-visible room for the true dims of a bounded output,
                                   valid at stream completion */
@@ -519,8 +519,8 @@ struct tenon_kernel_def {
   uint32_t min_version; /* opset versions of the operator that it serves */
   uint32_t max_version; /* 0: no end */
   tenon_str device_kind;
-  tenon_str name;    /* for messages: "conv_small_nhwc" */
-  int32_t priority;  /* higher is asked first; among plugins plugins.priority of the YAML comes before it */
+  tenon_str name;   /* for messages: "conv_small_nhwc" */
+  int32_t priority; /* higher is asked first; among plugins plugins.priority of the YAML comes before it */
   uint32_t reserved;
   uint64_t traits;
   uint64_t host_inputs;  /* bit i: input i must lie in host memory */

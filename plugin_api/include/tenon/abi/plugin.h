@@ -60,10 +60,10 @@ enum tenon_sanitizer_kind {
 /* What is needed to create an instance. */
 typedef struct tenon_create_args {
   uint32_t struct_size;
-  uint32_t thread_budget;      /* compute threads that the plugin may keep busy at once; at least 1 */
-  const tenon_host_api* host;  /* never freed */
-  tenon_str instance_name;     /* for messages */
-  tenon_str plugin_path;       /* optional: file that was opened */
+  uint32_t thread_budget;     /* compute threads that the plugin may keep busy at once; at least 1 */
+  const tenon_host_api* host; /* never freed */
+  tenon_str instance_name;    /* for messages */
+  tenon_str plugin_path;      /* optional: file that was opened */
 } tenon_create_args;
 
 /* Constant data; valid as long as the library is mapped. The fields up to vendor never move and never change. */
@@ -74,11 +74,11 @@ typedef struct tenon_plugin_descriptor {
   uint16_t abi_minor;         /* minor that the plugin was built for */
   uint16_t oldest_host_minor; /* the plugin cannot live with an older host */
   uint16_t abi_draft;
-  tenon_str plugin_id; /* reverse DNS, equal to the note's */
+  tenon_str plugin_id;      /* reverse DNS, equal to the note's */
   tenon_str plugin_version; /* SemVer */
   tenon_str vendor;
-  tenon_str licence; /* SPDX expression */
-  uint64_t kinds;    /* tenon_kind mask */
+  tenon_str licence;    /* SPDX expression */
+  uint64_t kinds;       /* tenon_kind mask */
   uint32_t sanitizer;   /* tenon_sanitizer_kind */
   uint32_t debug_build; /* 0 release, 1 debug */
   tenon_str compiler;
@@ -107,8 +107,8 @@ typedef struct tenon_plugin_descriptor {
 } tenon_plugin_descriptor;
 
 /* Version fields that the compiler fills in, not a person. First members of the initialiser of a descriptor. */
-#define TENON_PLUGIN_DESCRIPTOR_HEAD                                                                             \
-  sizeof(tenon_plugin_descriptor), TENON_DESCRIPTOR_MAGIC, TENON_ABI_MAJOR, TENON_TARGET_MINOR,        \
+#define TENON_PLUGIN_DESCRIPTOR_HEAD                                                            \
+  sizeof(tenon_plugin_descriptor), TENON_DESCRIPTOR_MAGIC, TENON_ABI_MAJOR, TENON_TARGET_MINOR, \
       TENON_REQUIRED_HOST_MINOR, TENON_ABI_DRAFT
 /* Element of the interfaces array. */
 #define TENON_INTERFACE_RECORD(id, vtable_pointer) \

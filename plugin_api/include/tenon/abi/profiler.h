@@ -33,8 +33,8 @@ typedef struct tenon_record_header {
   uint16_t size; /* of the whole record, a multiple of 8 */
   uint16_t flags;
   uint16_t clock_domain;
-  uint32_t device; /* index of the device; UINT32_MAX: host */
-  uint32_t stream; /* number chosen by the plugin; 0: none */
+  uint32_t device;         /* index of the device; UINT32_MAX: host */
+  uint32_t stream;         /* number chosen by the plugin; 0: none */
   uint64_t correlation_id; /* as in the call record; 0: none */
   uint64_t parent_id;      /* correlation id of the enclosing record; 0: none */
   uint64_t start;

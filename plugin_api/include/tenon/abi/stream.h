@@ -9,11 +9,7 @@
 extern "C" {
 #endif
 
-enum tenon_stream_role {
-  TENON_STREAM_COMPUTE = 1,
-  TENON_STREAM_COPY = 2,
-  TENON_STREAM_COLLECTIVE = 3
-};
+enum tenon_stream_role { TENON_STREAM_COMPUTE = 1, TENON_STREAM_COPY = 2, TENON_STREAM_COLLECTIVE = 3 };
 typedef struct tenon_stream_options {
   uint32_t struct_size;
   uint32_t role;    /* tenon_stream_role, a hint */

@@ -3,7 +3,8 @@
  * Pattern text
  *   pattern    = "pattern" "(" [ param { "," param } ] ")" "{" { statement } "return" value { "," value } "}"
  *   param      = value [ "?" ]                        "?": the operand may be absent in the matched node
- *   statement  = value { "," value } "=" ops "(" [ operand { "," operand } ] ")" [ "{" [ constraint {"," constraint} ] "}" ]
+ *   statement  = value { "," value } "=" ops "(" [ operand { "," operand } ] ")" [ constraints ]
+ *   constraints = "{" [ constraint { "," constraint } ] "}"
  *   ops        = op { "|" op } | "_"                  alternatives; "_" is any operator
  *   op         = [ domain "::" ] name                 without a domain: ONNX
  *   operand    = value | "_"                          "_": any value, which then becomes a further input (see below)
@@ -11,20 +12,22 @@
  *   value      = "%" name                             names: letters, digits and _
  *   A comment runs from # to the end of the line.
  * Example
- *   pattern(%x, %w, %b?) { %c = Conv(%x, %w, %b) {dilations=[1,1], group=1}  %r = Relu(%c)  %p = MaxPool(%r)  return %p }
+ *   pattern(%x, %w, %b?) {
+ *     %c = Conv(%x, %w, %b) {dilations=[1,1], group=1}  %r = Relu(%c)  %p = MaxPool(%r)  return %p }
  *
  * Matching
  *  - Params are the fused node's inputs in order, then each operand "_" in order of appearance; returned values are its
  *    outputs in order, then the saved values. Inner values must have no other reader. A value used twice is one value.
- *  - A literal constraint compares with the node's attribute, defaults filled in (auto_pad resolved to pads). Attributes
- *    that are not mentioned are free. "$name" binds the attribute: equal names must have equal values.
- *  - Operands of Add, Mul, Max, Min and Sum are tried in both orders. Outputs that a statement does not name must be unused.
+ *  - A literal constraint compares with the node's attribute, defaults filled in (auto_pad resolved to pads).
+ *    Attributes that are not mentioned are free. "$name" binds the attribute: equal names must have equal values.
+ *  - Operands of Add, Mul, Max, Min and Sum are tried in both orders. Outputs that a statement does not name
+ *    must be unused.
  *  - The fused node gets all attributes of the matched nodes as "<value>.<attribute>" with the name of the statement's
  *    first value ("c.strides", "p.kernel_shape"), "<value>.op_type" (text) where ops has alternatives or "_", and
  *    bound ones also as "$name".
  *  - The host matches definitions of stage BEFORE_AUTODIFF before the gradient is built, so that the fused operator and
- *    its paired gradient belong together, and those of AFTER_AUTODIFF on the finished graph. Higher priority first, then
- *    more nodes. Without a kernel that supports the fused node the pattern does not match.
+ *    its paired gradient belong together, and those of AFTER_AUTODIFF on the finished graph. Higher priority first,
+ *    then more nodes. Without a kernel that supports the fused node the pattern does not match.
  *  - Shape and dtype of returned values follow from the pattern. */
 #ifndef TENON_ABI_SUBGRAPH_H
 #define TENON_ABI_SUBGRAPH_H
@@ -44,7 +47,7 @@ typedef struct tenon_saved_def {
   uint32_t struct_size;
   uint32_t dtype; /* 0: that of like */
   tenon_str name;
-  tenon_str like; /* name of a pattern value without % */
+  tenon_str like;            /* name of a pattern value without % */
   const int64_t* extra_dims; /* NULL: none */
   uint64_t extra_dim_count;
   tenon_str doc; /* optional */
@@ -53,13 +56,13 @@ typedef struct tenon_saved_def {
 /* A value of the pattern in a candidate match. */
 typedef struct tenon_match_value {
   uint32_t struct_size;
-  uint32_t flags; /* reserved, 0 */
-  tenon_str name; /* without % */
+  uint32_t flags;               /* reserved, 0 */
+  tenon_str name;               /* without % */
   const tenon_value_desc* desc; /* dims may be -1; ABSENT for an optional operand that is not there */
 } tenon_match_value;
 typedef struct tenon_match {
   uint32_t struct_size;
-  uint32_t math_flags; /* tenon_math_flag: TRAINING says that gradients will be needed */
+  uint32_t math_flags;             /* tenon_math_flag: TRAINING says that gradients will be needed */
   const tenon_match_value* values; /* in order of first appearance */
   uint32_t value_count;
   uint32_t value_stride;
@@ -96,19 +99,19 @@ struct tenon_fused_def {
   const tenon_saved_def* saved; /* written only when the gradient is needed, else absent */
   uint32_t saved_stride;
   uint32_t alias_count;
-  uint64_t traits; /* of the fused operator */
-  const tenon_alias_pair* aliases; /* in-place pairs of the fused operator */
+  uint64_t traits;                       /* of the fused operator */
+  const tenon_alias_pair* aliases;       /* in-place pairs of the fused operator */
   const tenon_paired_gradient* gradient; /* NULL: matched only where no gradient is needed (and after autodiff) */
-  tenon_match_fn match; /* NULL: always */
-  const void* user; /* the plugin's own */
-  tenon_str doc;    /* optional */
+  tenon_match_fn match;                  /* NULL: always */
+  const void* user;                      /* the plugin's own */
+  tenon_str doc;                         /* optional */
 };
 
 /* ---- read-only graph for claims; valid only inside the call ---- */
 typedef struct tenon_graph_node {
   uint32_t struct_size;
   uint32_t flags; /* reserved, 0 */
-  uint64_t id; /* never 0 */
+  uint64_t id;    /* never 0 */
   tenon_str name;
   tenon_str domain;
   tenon_str op_type;
@@ -202,8 +205,8 @@ typedef struct tenon_subgraph_part {
   uint32_t struct_size;
   uint32_t math_flags;
   const tenon_graph* graph;
-  uint64_t tag;       /* of the claim */
-  uint32_t complete;  /* 0: the host gives only a subset of the claim; the plugin may decline */
+  uint64_t tag;      /* of the claim */
+  uint32_t complete; /* 0: the host gives only a subset of the claim; the plugin may decline */
   uint32_t thread_budget;
   tenon_str name; /* optional */
 } tenon_subgraph_part;
@@ -220,7 +223,7 @@ typedef struct tenon_dim_range {
 } tenon_dim_range;
 typedef struct tenon_executable_info {
   uint32_t struct_size;
-  uint32_t flags; /* tenon_executable_flag */
+  uint32_t flags;           /* tenon_executable_flag */
   uint64_t workspace_bytes; /* largest over the ranges */
   uint64_t workspace_align;
   const tenon_dim_range* ranges; /* outside of them the host compiles again; owned by the executable */

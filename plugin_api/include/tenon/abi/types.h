@@ -44,14 +44,15 @@ typedef struct tenon_host tenon_host;   /* identity of one plugin instance towar
 typedef struct tenon_error tenon_error; /* error sink, valid only during the call */
 typedef struct tenon_token tenon_token; /* completion token: completed exactly once, then invalid */
 typedef struct tenon_cancel tenon_cancel;
-typedef struct tenon_store tenon_store;   /* key-value store shared by all ranks */
-typedef struct tenon_infer tenon_infer;   /* one run of shape inference */
-typedef struct tenon_grad tenon_grad;     /* one gradient under construction */
-typedef struct tenon_graph tenon_graph;   /* read-only graph, valid only inside the call */
+typedef struct tenon_store tenon_store;               /* key-value store shared by all ranks */
+typedef struct tenon_infer tenon_infer;               /* one run of shape inference */
+typedef struct tenon_grad tenon_grad;                 /* one gradient under construction */
+typedef struct tenon_graph tenon_graph;               /* read-only graph, valid only inside the call */
 typedef struct tenon_output_alloc tenon_output_alloc; /* of one kernel call: see host.h alloc_output */
 
 /* ---- initialisation ---- */
-/* TENON_INIT(type): zero-filled struct with struct_size set, as an initialiser:  tenon_copy c = TENON_INIT(tenon_copy); */
+/* TENON_INIT(type): zero-filled struct with struct_size set, as an initialiser:
+ *   tenon_copy c = TENON_INIT(tenon_copy); */
 #ifdef __cplusplus
 }
 template <typename T>
@@ -169,15 +170,15 @@ typedef struct tenon_quantization {
 /* ---- tensor view ---- */
 enum tenon_tensor_flag {
   TENON_TENSOR_READ_ONLY = 1,
-  TENON_TENSOR_MAY_ALIAS = 2,    /* other views of the same call may name the same memory */
-  TENON_TENSOR_EMPTY = 4,        /* some dim is 0; address may be 0 and must not be used */
-  TENON_TENSOR_ABSENT = 8,       /* optional input or output that is not there: all other fields are 0 */
-  TENON_TENSOR_CONSTANT = 16,    /* content is the same in every call of this kernel instance */
+  TENON_TENSOR_MAY_ALIAS = 2,       /* other views of the same call may name the same memory */
+  TENON_TENSOR_EMPTY = 4,           /* some dim is 0; address may be 0 and must not be used */
+  TENON_TENSOR_ABSENT = 8,          /* optional input or output that is not there: all other fields are 0 */
+  TENON_TENSOR_CONSTANT = 16,       /* content is the same in every call of this kernel instance */
   TENON_TENSOR_HOST_ACCESSIBLE = 32 /* address + byte_offset is a pointer the host CPU may use */
 };
 /* Dense tensor without ownership. First element at address + byte_offset (host-accessible memory: a real pointer).
  * dims and strides have rank entries; strides are in elements, NULL means row-major contiguous, 0 only on read-only
- * views, never negative. With another layout than TENON_LAYOUT_STRIDED strides is NULL and dims are the logical ones. */
+ * views, never negative. With another layout than TENON_LAYOUT_STRIDED strides is NULL; dims are the logical ones. */
 typedef struct tenon_tensor {
   uint32_t struct_size;
   uint32_t flags;
@@ -188,12 +189,12 @@ typedef struct tenon_tensor {
   const int64_t* dims;
   const int64_t* strides;
   uint32_t layout;
-  uint16_t bits;  /* of one element of one lane; 0: as the dtype says */
-  uint16_t lanes; /* 0 and 1: scalar elements */
-  uint64_t storage_id;    /* equal ids: same allocation; 0: unknown */
-  uint64_t storage_bytes; /* size of that allocation as seen from address; 0: unknown */
-  tenon_device* device;   /* NULL: host memory */
-  tenon_space* space;     /* NULL: host memory or not stated */
+  uint16_t bits;                          /* of one element of one lane; 0: as the dtype says */
+  uint16_t lanes;                         /* 0 and 1: scalar elements */
+  uint64_t storage_id;                    /* equal ids: same allocation; 0: unknown */
+  uint64_t storage_bytes;                 /* size of that allocation as seen from address; 0: unknown */
+  tenon_device* device;                   /* NULL: host memory */
+  tenon_space* space;                     /* NULL: host memory or not stated */
   const tenon_quantization* quantization; /* optional */
 } tenon_tensor;
 
