@@ -125,9 +125,11 @@ OpDef& OpRegistry::Define(std::string domain, std::string type) {
 Result<const OpDef*> OpRegistry::Find(std::string_view domain, std::string_view type, int version) const {
   const auto found = ops_.find(fmt::format("{}.{}", domain, type));
   if (found == ops_.end()) {
+    if (parent_ != nullptr && parent_->ops_.count(fmt::format("{}.{}", domain, type)) > 0)
+      return parent_->Find(domain, type, version);
     std::vector<std::string> names;
-    for (const auto& entry : ops_) {
-      if (entry.second.front()->domain() == domain) names.push_back(entry.second.front()->type());
+    for (const OpDef* def : All()) {
+      if (def->domain() == domain) names.push_back(def->type());
     }
     const std::string nearest = NearestName(type, names);
     const std::string hint = nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest);
@@ -146,6 +148,7 @@ Result<const OpDef*> OpRegistry::Find(std::string_view domain, std::string_view 
 
 std::vector<const OpDef*> OpRegistry::All() const {
   std::vector<const OpDef*> all;
+  if (parent_ != nullptr) all = parent_->All();
   for (const auto& entry : ops_) {
     for (const auto& def : entry.second) all.push_back(def.get());
   }

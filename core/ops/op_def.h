@@ -162,6 +162,9 @@ class OpDef {
 // All operators by (domain, type), each with its versions. Filled once, then read by any thread.
 class OpRegistry {
  public:
+  // Names that are not defined here are looked up in `parent`, which must outlive this registry: a run adds the
+  // operators of its plugins to the built-in ones.
+  explicit OpRegistry(const OpRegistry* parent = nullptr) : parent_(parent) {}
   OpDef& Define(std::string type) { return Define("", std::move(type)); }
   OpDef& DefineTenon(std::string type) { return Define("tenon", std::move(type)); }
   OpDef& Define(std::string domain, std::string type);
@@ -169,10 +172,11 @@ class OpRegistry {
   // The definition with the highest `since` that is not above `version`; version 0 = the newest. An unknown name is an
   // error with the nearest known one.
   Result<const OpDef*> Find(std::string_view domain, std::string_view type, int version = 0) const;
-  std::vector<const OpDef*> All() const;
+  std::vector<const OpDef*> All() const;  // the parent's too
   Status Verify() const;  // duplicates of one (domain, type, since), definitions without rule or reference
 
  private:
+  const OpRegistry* parent_;
   std::map<std::string, std::vector<std::unique_ptr<OpDef>>, std::less<>> ops_;  // key "domain.type"
 };
 

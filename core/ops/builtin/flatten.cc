@@ -1,0 +1,42 @@
+// Flatten(X; axis = 1): X as a matrix [product of dims before axis, product of the rest]. ONNX Flatten, since opset 1.
+#include <cstring>
+
+#include "core/ops/op_def.h"
+
+namespace tenon {
+namespace {
+
+Status Infer(InferContext& context) {
+  const SymShape& x = context.shape(0);
+  const std::int64_t given = context.attrs().Int("axis");
+  TENON_INVALID_IF(given < -x.rank() || given > x.rank(), "Flatten axis ({}) is outside [{}, {}] for an input of shape {}.",
+                   given, -x.rank(), x.rank(), x);
+  const std::int64_t axis = given < 0 ? given + x.rank() : given;
+  Dim rows = 1, columns = 1;
+  for (int i = 0; i < x.rank(); ++i) (i < axis ? rows : columns) = (i < axis ? rows : columns) * x[i];
+  context.SetOutput(0, context.dtype(0), SymShape{rows, columns});
+  return {};
+}
+
+Status Reference(const ReferenceArgs& args) {
+  const Tensor& x = args.inputs[0];
+  if (x.bytes() > 0 && args.outputs[0].raw() != x.raw()) {
+    std::memcpy(args.outputs[0].raw(), x.raw(), static_cast<std::size_t>(x.bytes()));
+  }
+  return {};
+}
+
+Status Gradient(GradBuilder& b, GradArgs& args) {
+  args.input_grads[0] = b.ReshapeTo(args.output_grads[0], b.type(args.inputs[0]).shape.Concrete());
+  return {};
+}
+
+}  // namespace
+
+void DefineOp_flatten(OpRegistry& ops);
+void DefineOp_flatten(OpRegistry& ops) {
+  ops.Define("Flatten").Input("input", kAllTypes).Output("output").Attr("axis", 1).InPlace(0, 0).ViewOfInput()
+      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+}
+
+}  // namespace tenon

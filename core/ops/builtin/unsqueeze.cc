@@ -1,0 +1,56 @@
+// Unsqueeze(X, axes): X with dimensions of extent 1 inserted so that they stand at `axes` of the output. ONNX Unsqueeze,
+// since opset 13 (axes as input).
+#include <algorithm>
+#include <cstring>
+
+#include "core/ops/op_def.h"
+
+namespace tenon {
+namespace {
+
+Status Infer(InferContext& context) {
+  const SymShape& x = context.shape(0);
+  TENON_ASSIGN(const auto given, context.ConstantInts(1));
+  const int rank = x.rank() + static_cast<int>(given.size());
+  TENON_INVALID_IF(rank > kMaxRank, "Unsqueeze of {} by {} axes: the rank ({}) is above the limit ({}).", x, given.size(),
+                   rank, kMaxRank);
+  std::vector<int> axes;
+  for (const std::int64_t item : given) {
+    TENON_ASSIGN(const int axis, NormalizeAxis(item, rank));
+    TENON_INVALID_IF(std::find(axes.begin(), axes.end(), axis) != axes.end(), "Axis ({}) is listed twice in axes [{}].",
+                     item, fmt::join(given, ","));
+    axes.push_back(axis);
+  }
+  SymShape out;
+  for (int axis = 0, from = 0; axis < rank; ++axis) {
+    const bool inserted = std::find(axes.begin(), axes.end(), axis) != axes.end();
+    out.push_back(inserted ? Dim(1) : x[from++]);
+  }
+  context.SetOutput(0, context.dtype(0), out);
+  return {};
+}
+
+Status Reference(const ReferenceArgs& args) {
+  const Tensor& x = args.inputs[0];
+  if (x.bytes() > 0 && args.outputs[0].raw() != x.raw()) {
+    std::memcpy(args.outputs[0].raw(), x.raw(), static_cast<std::size_t>(x.bytes()));
+  }
+  return {};
+}
+
+Status Gradient(GradBuilder& b, GradArgs& args) {
+  if (args.wants(0)) {
+    args.input_grads[0] = b.ReshapeTo(args.output_grads[0], b.type(args.inputs[0]).shape.Concrete());
+  }
+  return {};
+}
+
+}  // namespace
+
+void DefineOp_unsqueeze(OpRegistry& ops);
+void DefineOp_unsqueeze(OpRegistry& ops) {
+  ops.Define("Unsqueeze").Since(13).Input("data", kAllTypes).Input("axes", {DType::kI64}, "axes").Output("expanded")
+      .InPlace(0, 0).ViewOfInput().Infer(Infer).Reference(Reference).Gradient(Gradient);
+}
+
+}  // namespace tenon

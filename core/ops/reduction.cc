@@ -1,0 +1,78 @@
+#include "core/ops/reduction.h"
+
+#include <algorithm>
+
+namespace tenon {
+
+Result<std::vector<int>> ReductionAxes(const std::vector<std::int64_t>& axes, bool noop_with_empty_axes, int rank) {
+  std::vector<int> out;
+  if (axes.empty() && !noop_with_empty_axes) {
+    for (int axis = 0; axis < rank; ++axis) out.push_back(axis);
+  }
+  for (const std::int64_t given : axes) {
+    TENON_ASSIGN(const int axis, NormalizeAxis(given, rank));
+    TENON_INVALID_IF(std::find(out.begin(), out.end(), axis) != out.end(), "Axis ({}) is listed twice in axes [{}].",
+                     given, fmt::join(axes, ","));
+    out.push_back(axis);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<std::vector<int>> ReductionAxesOf(const InferContext& context, bool axes_are_input) {
+  const Attributes& attrs = context.attrs();
+  const int rank = context.shape(0).rank();
+  if (!axes_are_input) return ReductionAxes(attrs.Ints("axes", {}), false, rank);
+  std::vector<std::int64_t> axes;
+  if (context.has_input(1)) {
+    TENON_ASSIGN(axes, context.ConstantInts(1));
+  }
+  return ReductionAxes(axes, attrs.Int("noop_with_empty_axes") != 0, rank);
+}
+
+Result<std::vector<int>> ReductionAxesOf(const ReferenceArgs& args, bool axes_are_input) {
+  const int rank = args.inputs[0].shape().rank();
+  if (!axes_are_input) return ReductionAxes(args.attrs.Ints("axes", {}), false, rank);
+  std::vector<std::int64_t> axes;
+  if (args.has(1)) {
+    const auto values = args.inputs[1].values<std::int64_t>();
+    axes.assign(values.begin(), values.end());
+  }
+  return ReductionAxes(axes, args.attrs.Int("noop_with_empty_axes") != 0, rank);
+}
+
+Status InferReduction(InferContext& context, bool axes_are_input) {
+  TENON_ASSIGN(const std::vector<int> axes, ReductionAxesOf(context, axes_are_input));
+  const bool keep = context.attrs().Int("keepdims") != 0;
+  SymShape out;
+  for (int axis = 0; axis < context.shape(0).rank(); ++axis) {
+    const bool reduced = std::binary_search(axes.begin(), axes.end(), axis);
+    if (!reduced) {
+      out.push_back(context.shape(0)[axis]);
+    } else if (keep) {
+      out.push_back(1);
+    }
+  }
+  context.SetOutput(0, context.dtype(0), out);
+  return {};
+}
+
+Shape KeptShape(const Shape& shape, const std::vector<int>& axes) {
+  Shape kept = shape;
+  for (const int axis : axes) kept.set_dim(axis, 1);
+  return kept;
+}
+
+Value SpreadOverInput(GradBuilder& builder, const GradArgs& args, Value value) {
+  const SymShape& input = builder.type(args.inputs[0]).shape;
+  const SymShape& output = builder.type(args.outputs[0]).shape;
+  Value kept = value;
+  if (output.rank() != input.rank() && output.rank() != 0) {
+    const bool axes_are_input = args.inputs.size() > 1 && args.inputs[1];
+    const Value axes = axes_are_input ? args.inputs[1] : builder.Ints(args.attrs.Ints("axes", {}));
+    kept = builder.Op("Unsqueeze", {value, axes});
+  }
+  return builder.Op("Expand", {kept, builder.Ints(input.Concrete().dims())});
+}
+
+}  // namespace tenon

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ops/broadcast.h"
+#include "core/ops/op_def.h"
+
+namespace tenon {
+
+// Sorted, distinct, non-negative axes of a reduction over a tensor of rank `rank`. Absent or empty means all axes, or
+// none when `noop_with_empty_axes`.
+Result<std::vector<int>> ReductionAxes(const std::vector<std::int64_t>& axes, bool noop_with_empty_axes, int rank);
+
+// The same from a node whose axes are an attribute (older opsets) or constant input 1 (newer ones).
+Result<std::vector<int>> ReductionAxesOf(const InferContext& context, bool axes_are_input);
+Result<std::vector<int>> ReductionAxesOf(const ReferenceArgs& args, bool axes_are_input);
+
+// Shape rule: `keepdims` 1 leaves 1 in place of every reduced axis, 0 removes it.
+Status InferReduction(InferContext& context, bool axes_are_input);
+
+// Shape of `shape` with 1 in place of the reduced axes: the form in which a result broadcasts against its input.
+Shape KeptShape(const Shape& shape, const std::vector<int>& axes);
+
+// Calls fn(i, o) for every input element i in row-major order with the element o of the result it belongs to.
+template <class Fn>
+void ForEachReduced(const Shape& input, const std::vector<int>& axes, Fn fn) {
+  const Shape kept = KeptShape(input, axes);
+  auto strides = BroadcastStrides(kept, input);
+  ForEachStrided<1>(input, {strides}, [&](std::int64_t i, const std::array<std::int64_t, 1>& at) { fn(i, at[0]); });
+}
+
+// `value`, which has the shape of the node's output, spread over the shape of the node's input: the gradient of a sum.
+Value SpreadOverInput(GradBuilder& builder, const GradArgs& args, Value value);
+
+}  // namespace tenon
