@@ -26,8 +26,13 @@ struct Problem {
 // What happens to a finished sum on its way to C; `first` and `last` tell the block of k.
 struct Finish {
   const GemmArgs* args;
-  bool first, last;
+  bool first, last, plain;
 };
+TENON_INLINE Finish MakeFinish(const GemmArgs& g, bool first, bool last) {
+  const bool plain = first && g.alpha == 1.0f && !g.accumulate &&
+                     (!last || (g.bias == nullptr && g.mask == nullptr && !g.relu));
+  return {&g, first, last, plain};
+}
 
 TENON_INLINE Vec FinishVec(const Finish& f, Vec v, float* c, int64_t row, int64_t col, int64_t count) {
   const GemmArgs& g = *f.args;
@@ -59,6 +64,12 @@ void Tile(int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int
   }
   const GemmArgs& g = *finish.args;
   if constexpr (!kFlipped) {
+    if (finish.plain && lanes >= V * kLanes) {
+      float* c = g.c + row * g.c_row + lane;
+      TENON_UNROLL for (int i = 0; i < R; ++i)
+        TENON_UNROLL for (int j = 0; j < V; ++j) Store(c + i * g.c_row + j * kLanes, acc[i][j]);
+      return;
+    }
     TENON_UNROLL for (int i = 0; i < R; ++i) {
       TENON_UNROLL for (int j = 0; j < V; ++j) {
         const int64_t count = Min(lanes - j * kLanes, kLanes);
@@ -106,9 +117,37 @@ TENON_INLINE void AnyTile(int64_t rows, int64_t k, const float* a, int64_t am, i
 #endif
 }
 
+// The same for unit stride along the lanes: some rows at a time over all panels, so that reading stays within few pages.
+TENON_INLINE void PackContiguousLanes(const Problem& p, int64_t k0, int64_t k, int64_t lane0, int64_t lanes, float* out) {
+  constexpr int64_t kRows = 16;
+  for (int64_t i0 = 0; i0 < k; i0 += kRows) {
+    const int64_t rows = Min(kRows, k - i0);
+    const float* from = p.b + (k0 + i0) * p.bk + lane0;
+    for (int64_t l = 0; l < lanes; l += kTileLanes) {
+      const int64_t left = lanes - l;
+      float* to = out + l * k + i0 * (left > kLanes ? kTileLanes : kLanes);
+      if (left >= kTileLanes) {
+        for (int64_t i = 0; i < rows; ++i) {
+          const Vec low = Load(from + i * p.bk + l), high = Load(from + i * p.bk + l + kLanes);
+          Store(to + i * kTileLanes, low);
+          Store(to + i * kTileLanes + kLanes, high);
+        }
+      } else if (left > kLanes) {
+        for (int64_t i = 0; i < rows; ++i) {
+          Store(to + i * kTileLanes, Load(from + i * p.bk + l));
+          Store(to + i * kTileLanes + kLanes, LoadPartial(from + i * p.bk + l + kLanes, left - kLanes));
+        }
+      } else {
+        for (int64_t i = 0; i < rows; ++i) Store(to + i * kLanes, LoadPartial(from + i * p.bk + l, left));
+      }
+    }
+  }
+}
+
 // Columns [0, lanes) of the lane operand as panels of kTileLanes (the last one kLanes wide if that is enough), zero
-// beyond the last column. Returns nothing; panel p begins at out + p * kTileLanes * k.
+// beyond the last column. Panel p begins at out + p * kTileLanes * k.
 TENON_INLINE void PackLanes(const Problem& p, int64_t k0, int64_t k, int64_t lane0, int64_t lanes, float* out) {
+  if (p.bn == 1) return PackContiguousLanes(p, k0, k, lane0, lanes, out);
   for (int64_t l = 0; l < lanes; l += kTileLanes) {
     const int64_t width = lanes - l > kLanes ? kTileLanes : kLanes;
     float* panel = out + l * k;
@@ -116,14 +155,6 @@ TENON_INLINE void PackLanes(const Problem& p, int64_t k0, int64_t k, int64_t lan
       const int64_t count = Min(kLanes, lanes - l - v);
       const float* from = p.b + k0 * p.bk + (lane0 + l + v) * p.bn;
       float* to = panel + v;
-      if (p.bn == 1) {
-        if (count == kLanes) {
-          for (int64_t i = 0; i < k; ++i) Store(to + i * width, Load(from + i * p.bk));
-        } else {
-          for (int64_t i = 0; i < k; ++i) Store(to + i * width, LoadPartial(from + i * p.bk, count));
-        }
-        continue;
-      }
       int64_t i = 0;
       if (p.bk == 1) {
         for (; i + kLanes <= k; i += kLanes) {
@@ -160,9 +191,9 @@ TENON_INLINE double Cost(const GemmArgs& g, bool flipped, bool pack) {
   double compute = rows * vectors * k / 2;
   double cost = 0;
   if (pack) {
-    cost += k * lanes * (bn == 1 ? 2.0 : bk == 1 ? 5.0 : 16.0) / kLanes;
+    cost += k * lanes * (bn == 1 ? 3.5 : bk == 1 ? 6.0 : 16.0) / kLanes;
   } else {
-    compute *= bk % 512 == 0 ? 2.0 : 1.15;
+    compute *= bk % 512 == 0 ? 1.5 : 1.05;
   }
   if (ak != 1) cost += rows * k * 0.7;
   if (flipped) cost += rows * lanes * 0.6;
@@ -201,7 +232,7 @@ void Region(const GemmArgs& g, const Problem& p, Range rows, Range lanes, float*
   const int64_t tiles = CeilDiv(row_count, kTileRows);
   for (int64_t k0 = 0; k0 < p.k; k0 += block.k) {
     const int64_t k = Min(block.k, p.k - k0);
-    const Finish finish{&g, k0 == 0, k0 + k == p.k};
+    const Finish finish = MakeFinish(g, k0 == 0, k0 + k == p.k);
     if (p.ak != 1) {
       for (int64_t t = 0; t < tiles; ++t) {
         const Range r = Piece(row_count, tiles, t);
@@ -239,7 +270,7 @@ void Region(const GemmArgs& g, const Problem& p, Range rows, Range lanes, float*
 TENON_INLINE bool UseDots(const GemmArgs& g) { return g.a_col == 1 && g.b_row == 1 && g.m <= 3 && g.k >= kLanes; }
 
 void Dots(const GemmArgs& g, Range columns) {
-  const Finish finish{&g, true, true};
+  const Finish finish = MakeFinish(g, true, true);
   for (int64_t i = 0; i < g.m; ++i) {
     const float* a = g.a + i * g.a_row;
     for (int64_t j = columns.begin; j < columns.end;) {
@@ -272,7 +303,7 @@ void Dots(const GemmArgs& g, Range columns) {
 
 // k = 0: nothing but the finish.
 void FinishOnly(const GemmArgs& g) {
-  const Finish finish{&g, true, true};
+  const Finish finish = MakeFinish(g, true, true);
   for (int64_t i = 0; i < g.m; ++i)
     for (int64_t j = 0; j < g.n; j += kLanes) {
       const int64_t count = Min(kLanes, g.n - j);

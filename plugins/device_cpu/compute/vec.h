@@ -96,19 +96,49 @@ TENON_INLINE float SumLanes(Vec v) {
 
 // In place: lane j of v[i] goes to lane i of v[j].
 TENON_INLINE void Transpose(Vec (&v)[kLanes]) {
-  TENON_UNROLL for (int step = kLanes / 2; step > 0; step /= 2) {
-    IVec low, high;
-    TENON_UNROLL for (int j = 0; j < kLanes; ++j) {
-      low[j] = (j & step) != 0 ? kLanes + j - step : j;
-      high[j] = (j & step) != 0 ? kLanes + j : j + step;
-    }
-    TENON_UNROLL for (int i = 0; i < kLanes; ++i) {
-      if ((i & step) != 0) continue;
-      const Vec a = v[i], b = v[i + step];
-      v[i] = __builtin_shuffle(a, b, low);
-      v[i + step] = __builtin_shuffle(a, b, high);
+#if TENON_CPU_LANES == 4
+  const Vec a = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5), b = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
+  const Vec c = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7), d = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+  v[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5), v[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  v[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5), v[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
+#elif TENON_CPU_LANES == 8
+  Vec t[8], u[8];
+  TENON_UNROLL for (int i = 0; i < 8; i += 2) {
+    t[i] = __builtin_shufflevector(v[i], v[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    t[i + 1] = __builtin_shufflevector(v[i], v[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+  TENON_UNROLL for (int i = 0; i < 8; i += 4) {
+    TENON_UNROLL for (int j = 0; j < 2; ++j) {
+      u[i + 2 * j] = __builtin_shufflevector(t[i + j], t[i + j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+      u[i + 2 * j + 1] = __builtin_shufflevector(t[i + j], t[i + j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
     }
   }
+  TENON_UNROLL for (int i = 0; i < 4; ++i) {
+    v[i] = __builtin_shufflevector(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    v[i + 4] = __builtin_shufflevector(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+#else
+  // Exchange blocks of 8, 4, 2, 1 rows and lanes.
+#define TENON_EXCHANGE(step)                                                        \
+  TENON_UNROLL for (int i = 0; i < 16; ++i) {                                       \
+    if ((i & step) != 0) continue;                                                  \
+    const Vec a = v[i], b = v[i + step];                                            \
+    v[i] = __builtin_shufflevector(a, b, TENON_LOW_##step);                         \
+    v[i + step] = __builtin_shufflevector(a, b, TENON_HIGH_##step);                 \
+  }
+#define TENON_LOW_8 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
+#define TENON_HIGH_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
+#define TENON_LOW_4 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
+#define TENON_HIGH_4 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
+#define TENON_LOW_2 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define TENON_HIGH_2 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define TENON_LOW_1 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
+#define TENON_HIGH_1 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
+  TENON_EXCHANGE(8)
+  TENON_EXCHANGE(4)
+  TENON_EXCHANGE(2)
+  TENON_EXCHANGE(1)
+#endif
 }
 
 // Calls f(i) for i in [0, count) on the pool.

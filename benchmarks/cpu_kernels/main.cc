@@ -1,0 +1,135 @@
+// Best time of each routine of device_cpu at the shapes of LeNet-5 and of a small MLP.
+//   cpu_kernels [--isa NAME] [--filter TEXT]
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "plugins/device_cpu/compute/routines.h"
+
+#if TENON_HAVE_ONEDNN
+#include <oneapi/dnnl/dnnl.h>
+extern "C" void omp_set_num_threads(int);
+#endif
+
+namespace {
+
+using tenon::cpu::GemmArgs;
+using tenon::cpu::Routines;
+
+std::string g_filter;
+double g_total_us = 0;
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double BestSeconds(const std::function<void()>& f) {
+  f();
+  double best = 1e9, spent = 0;
+  for (int round = 0; round < 20000 && spent < 0.06; ++round) {
+    const double begin = Now();
+    f();
+    const double took = Now() - begin;
+    spent += took;
+    best = std::min(best, took);
+  }
+  return best;
+}
+
+void Report(const std::string& name, double flop, const std::function<void()>& f) {
+  if (name.find(g_filter) == std::string::npos) return;
+  const double seconds = BestSeconds(f);
+  g_total_us += seconds * 1e6;
+  std::printf("%-44s %9.1f us", name.c_str(), seconds * 1e6);
+  if (flop > 0) std::printf("  %7.1f GFLOP/s", flop / seconds * 1e-9);
+  std::printf("\n");
+}
+
+struct Floats {
+  explicit Floats(int64_t n) : p(static_cast<float*>(std::aligned_alloc(64, static_cast<size_t>(n * 4 + 4096) / 64 * 64))) {
+    for (int64_t i = 0; i < n; ++i) p[i] = static_cast<float>((i * 7919) % 1000) / 1000 - 0.5f;
+  }
+  ~Floats() { std::free(p); }
+  Floats(const Floats&) = delete;
+  float* p;
+};
+
+void BenchGemm(const Routines& r, const char* what, int64_t m, int64_t n, int64_t k, bool at, bool bt) {
+  Floats a(m * k), b(k * n), c(m * n), bias(n);
+  GemmArgs g;
+  g.m = m, g.n = n, g.k = k, g.a = a.p, g.b = b.p, g.c = c.p, g.c_row = n;
+  g.a_row = at ? 1 : k, g.a_col = at ? m : 1, g.b_row = bt ? 1 : n, g.b_col = bt ? k : 1;
+  Floats space(r.gemm_workspace(g, 1) / 4 + 16);
+  char name[128];
+  std::snprintf(name, sizeof name, "gemm %s %ldx%ldx%ld%s%s", what, static_cast<long>(m), static_cast<long>(n),
+                static_cast<long>(k), at ? " A^T" : "", bt ? " B^T" : "");
+  const double flop = 2.0 * static_cast<double>(m * n * k);
+  Report(name, flop, [&] { r.gemm(g, space.p, {}); });
+#if TENON_HAVE_ONEDNN
+  std::snprintf(name, sizeof name, "  dnnl_sgemm %s %ldx%ldx%ld", what, static_cast<long>(m), static_cast<long>(n),
+                static_cast<long>(k));
+  const double before = g_total_us;
+  Report(name, flop, [&] {
+    dnnl_sgemm(at ? 'T' : 'N', bt ? 'T' : 'N', m, n, k, 1, a.p, at ? m : k, b.p, bt ? k : n, 0, c.p, n);
+  });
+  g_total_us = before;
+#endif
+}
+
+void BenchGemms(const Routines& r) {
+  struct Layer {
+    int64_t batch, in, out;
+  };
+  for (const Layer l : {Layer{32, 400, 120}, Layer{32, 120, 84}, Layer{32, 84, 10}, Layer{128, 784, 512},
+                        Layer{128, 512, 512}, Layer{128, 512, 10}}) {
+    BenchGemm(r, "forward", l.batch, l.out, l.in, false, true);
+    BenchGemm(r, "data", l.batch, l.in, l.out, false, false);
+    BenchGemm(r, "weights", l.out, l.in, l.batch, true, false);
+  }
+  BenchGemm(r, "square", 1024, 1024, 1024, false, false);
+  BenchGemm(r, "vector", 1, 512, 784, false, true);
+}
+
+// Fused multiply-adds on registers alone: what the processor gives at this moment.
+__attribute__((target("avx2,fma"), noinline)) void FusedMultiplyAdds(int rounds) {
+  typedef float V __attribute__((vector_size(32)));
+  V x[12] = {}, a = V{} + 1.0001f, b = V{} + 1e-6f;
+  for (int i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (int j = 0; j < 12; ++j) asm volatile("vfmadd213ps %2, %1, %0" : "+x"(x[j]) : "x"(a), "x"(b));
+  }
+}
+
+void Peak() {
+  const int rounds = 200000;
+  const double seconds = BestSeconds([] { FusedMultiplyAdds(rounds); });
+  std::printf("%-44s %9s     %7.1f GFLOP/s\n", "peak, avx2", "", 12.0 * 16 * rounds / seconds * 1e-9);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string isa;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::strcmp(argv[i], "--isa") == 0) isa = argv[i + 1];
+    if (std::strcmp(argv[i], "--filter") == 0) g_filter = argv[i + 1];
+  }
+  const Routines* r = tenon::cpu::FindRoutines(isa);
+  if (r == nullptr) {
+    std::fprintf(stderr, "cpu_kernels: this processor has no '%s'\n", isa.c_str());
+    return 2;
+  }
+#if TENON_HAVE_ONEDNN
+  omp_set_num_threads(1);
+#endif
+  std::printf("instruction set %s, one thread, best of many\n", r->isa);
+  if (tenon::cpu::FindRoutines("avx2") != nullptr) Peak();
+  BenchGemms(*r);
+  std::printf("sum %.1f us\n", g_total_us);
+  return 0;
+}
