@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/parallel.h"
 
@@ -10,5 +11,10 @@ namespace tenon::cpu::TENON_CPU_ISA {
 
 int64_t GemmWorkspace(const GemmArgs& args, int64_t threads);
 void Gemm(const GemmArgs& args, float* workspace, const Parallel& pool);
+
+int64_t ConvPoolForwardWorkspace(const ConvPoolForwardArgs& args, int64_t threads);
+void ConvPoolForward(const ConvPoolForwardArgs& args, float* workspace, const Parallel& pool);
+int64_t ConvPoolBackwardWorkspace(const ConvPoolBackwardArgs& args, int64_t threads);
+void ConvPoolBackward(const ConvPoolBackwardArgs& args, float* workspace, const Parallel& pool);
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/parallel.h"
 
@@ -17,6 +18,11 @@ struct Routines {
 
   int64_t (*gemm_workspace)(const GemmArgs&, int64_t threads);
   void (*gemm)(const GemmArgs&, float* workspace, const Parallel&);
+
+  int64_t (*conv_pool_forward_workspace)(const ConvPoolForwardArgs&, int64_t threads);
+  void (*conv_pool_forward)(const ConvPoolForwardArgs&, float* workspace, const Parallel&);
+  int64_t (*conv_pool_backward_workspace)(const ConvPoolBackwardArgs&, int64_t threads);
+  void (*conv_pool_backward)(const ConvPoolBackwardArgs&, float* workspace, const Parallel&);
 };
 
 // The table for this processor. `isa`: "" or "auto" for the best one; a name for that one. Null if the name is unknown or

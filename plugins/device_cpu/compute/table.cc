@@ -13,6 +13,10 @@ const Routines kRoutines = {
     .lanes = TENON_CPU_LANES,
     .gemm_workspace = &GemmWorkspace,
     .gemm = &Gemm,
+    .conv_pool_forward_workspace = &ConvPoolForwardWorkspace,
+    .conv_pool_forward = &ConvPoolForward,
+    .conv_pool_backward_workspace = &ConvPoolBackwardWorkspace,
+    .conv_pool_backward = &ConvPoolBackward,
 };
 
 }  // namespace tenon::cpu::TENON_CPU_ISA
