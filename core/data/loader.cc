@@ -1,0 +1,237 @@
+#include "core/data/loader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "core/base/log.h"
+
+namespace tenon {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t NanosecondsSince(Clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+}
+
+Shape WithCount(std::int64_t count, const Shape& shape) {
+  Shape all{count};
+  for (const std::int64_t dim : shape.dims()) all.push_back(dim);
+  return all;
+}
+
+// The first `count` rows of a tensor, on the same memory.
+Tensor FirstRows(const Tensor& tensor, std::int64_t count) {
+  Shape shape = tensor.shape();
+  shape.set_dim(0, count);
+  auto owner = std::make_shared<Tensor>(tensor);
+  void* data = owner->raw();
+  return Tensor::FromOwner(tensor.dtype(), shape, std::move(owner), data);
+}
+
+}  // namespace
+
+Loader::Loader(PreparedData data, Sampler sampler, const LoaderOptions& options)
+    : dataset_(std::move(data.dataset)),
+      transform_(std::make_shared<Transform>(std::move(data.transform))),
+      sampler_(std::move(sampler)),
+      options_(options) {}
+
+Result<std::unique_ptr<Loader>> Loader::Create(PreparedData data, Sampler sampler, const LoaderOptions& options) {
+  TENON_INVALID_IF(options.batch < 1, "The batch size is {}; it must be at least 1.", options.batch);
+  TENON_INVALID_IF(options.workers < 0 || options.workers > 1024, "The number of data workers is {}; it must be between 0 and 1024.",
+                   options.workers);
+  auto loader = std::unique_ptr<Loader>(new Loader(std::move(data), std::move(sampler), options));
+  const std::int64_t count = loader->sampler_.count();
+  TENON_INVALID_IF(count == 0, "There are no samples to load.");
+  loader->steps_ = options.drop_last ? count / options.batch : (count - 1) / options.batch + 1;
+  TENON_INVALID_IF(loader->steps_ == 0, "With drop_last no batch is left: there are {} samples, and a batch has {}.", count, options.batch);
+  loader->options_.workers = std::min(options.workers, loader->steps_);
+  TENON_TRY(loader->MakeSlots());
+  TENON_TRY(loader->StartWorkers());
+  return loader;
+}
+
+Loader::~Loader() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+    limit_ = 0;
+  }
+  work_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Status Loader::MakeSlots() {
+  const std::int64_t workers = options_.workers;
+  // One buffer is in the caller's hands, each worker fills one, and each has one ready.
+  const std::int64_t depth = workers == 0 ? 1 : std::min(2 * workers + 1, steps_ + 1);
+  const std::int64_t batch = std::min(options_.batch, sampler_.count());
+  const std::int64_t last = SamplesOf(steps_ - 1);
+  const SampleLayout& layout = transform_->output();
+  TENON_INVALID_IF(layout.shape.rank() >= kMaxRank || layout.label_shape.rank() >= kMaxRank,
+                   "Samples of shape {} with labels of shape {} leave no room for the batch axis (at most {} axes).", layout.shape,
+                   layout.label_shape, kMaxRank);
+  slots_ = std::vector<Slot>(static_cast<std::size_t>(depth));
+  for (Slot& slot : slots_) {
+    slot.samples = Tensor(layout.dtype, WithCount(batch, layout.shape));
+    slot.labels = Tensor(layout.label_dtype, WithCount(batch, layout.label_shape));
+    slot.last_samples = FirstRows(slot.samples, last);
+    slot.last_labels = FirstRows(slot.labels, last);
+  }
+  for (std::int64_t i = 0; i < std::max<std::int64_t>(workers, 1); ++i) {
+    makers_.push_back(std::make_unique<BatchMaker>(dataset_, transform_, batch));
+  }
+  return {};
+}
+
+Status Loader::StartWorkers() {
+  for (std::int64_t i = 0; i < options_.workers; ++i) {
+    try {
+      threads_.emplace_back([this, i] { Work(i); });
+    } catch (const std::system_error& error) {
+      return Error(Code::kResourceExhausted, "Data worker {} could not be started: {}.", i, error.code().message());
+    }
+  }
+  return {};
+}
+
+std::int64_t Loader::SamplesOf(std::int64_t step) const {
+  return std::min(options_.batch, sampler_.count() - step * options_.batch);
+}
+
+std::int64_t Loader::samples_per_epoch() const { return std::min(sampler_.count(), steps_ * options_.batch); }
+
+// Stops the claiming of steps and waits until no worker is in the middle of one; all buffers are free then.
+void Loader::Quiesce(std::unique_lock<std::mutex>& lock) {
+  limit_ = 0;
+  ready_.wait(lock, [this] { return busy_ == 0; });
+  for (Slot& slot : slots_) {
+    slot.state = SlotState::kFree;
+    slot.stage = Stage::kWaiting;
+    slot.status = Status();
+  }
+  ready_count_ = 0;
+  held_ = -1;
+}
+
+Status Loader::Start(std::int64_t epoch, std::int64_t step) {
+  TENON_INVALID_IF(epoch < 0, "The epoch is {}; epochs count from 0.", epoch);
+  TENON_INVALID_IF(step < 0 || step > steps_, "Batch {} of an epoch is outside 0 to {}.", step, steps_);
+  std::unique_lock<std::mutex> lock(mutex_);
+  Quiesce(lock);
+  const bool same_order = started_ && epoch == epoch_;
+  started_ = true;
+  epoch_ = epoch;
+  if (!same_order) sampler_.Order(epoch, &order_);
+  next_ = step;
+  claim_ = step;
+  limit_ = steps_;
+  lock.unlock();
+  work_.notify_all();
+  return {};
+}
+
+void Loader::Fill(Slot& slot, std::int64_t step, BatchMaker& maker) {
+  const std::int64_t count = SamplesOf(step);
+  const bool whole = count == slot.samples.shape().dim(0);
+  Batch& batch = slot.batch;
+  batch.samples = whole ? slot.samples : slot.last_samples;
+  batch.labels = whole ? slot.labels : slot.last_labels;
+  batch.count = count;
+  batch.epoch = epoch_;
+  batch.step = step;
+  const std::span<const std::int64_t> indices(order_.data() + step * options_.batch, static_cast<std::size_t>(count));
+  slot.status = maker.Make(indices, batch.samples.raw(), batch.labels.raw());
+}
+
+void Loader::Work(std::int64_t worker) {
+  BatchMaker& maker = *makers_[static_cast<std::size_t>(worker)];
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    while (!stop_ && !(claim_ < limit_ && SlotOf(claim_).state == SlotState::kFree)) {
+      ++sleeping_;
+      work_.wait(lock);
+      --sleeping_;
+    }
+    if (stop_) return;
+    const std::int64_t step = claim_++;
+    Slot& slot = SlotOf(step);
+    slot.state = SlotState::kBusy;
+    slot.stage = Stage::kReading;
+    slot.worker = worker;
+    ++busy_;
+    lock.unlock();
+    Fill(slot, step, maker);
+    lock.lock();
+    slot.state = SlotState::kReady;
+    slot.stage = Stage::kDone;
+    ++ready_count_;
+    --busy_;
+    ready_.notify_one();
+  }
+}
+
+// Gives the caller's buffer back. Workers are woken only when they have room for several batches or little is left, so
+// that a fast caller does not pay for a wake-up in every step.
+void Loader::Release(std::unique_lock<std::mutex>& lock) {
+  if (held_ < 0) return;
+  SlotOf(held_).state = SlotState::kFree;
+  held_ = -1;
+  const bool low = 2 * ready_count_ <= static_cast<std::int64_t>(slots_.size());
+  if (!low || sleeping_ == 0 || claim_ >= limit_) return;
+  lock.unlock();
+  if (options_.workers == 1) work_.notify_one();
+  else work_.notify_all();
+  lock.lock();
+}
+
+void Loader::Await(Slot& slot, std::unique_lock<std::mutex>& lock) {
+  if (slot.state == SlotState::kReady) return;
+  const Clock::time_point start = Clock::now();
+  const auto is_ready = [&slot] { return slot.state == SlotState::kReady; };
+  if (options_.stall_seconds > 0) {
+    const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stall_seconds));
+    while (!ready_.wait_for(lock, limit, is_ready)) {
+      ReportStall(slot, std::chrono::duration<double>(Clock::now() - start).count());
+    }
+  } else {
+    ready_.wait(lock, is_ready);
+  }
+  stats_.wait_ns += NanosecondsSince(start);
+}
+
+void Loader::ReportStall(const Slot& slot, double seconds) {
+  const std::string blocked = slot.state == SlotState::kBusy
+                                  ? fmt::format("data worker {} is reading its samples from '{}'", slot.worker, dataset_->description())
+                                  : std::string("no data worker has taken it yet");
+  stats_.last_stall = fmt::format("Batch {} of epoch {} has been waited for {:.1f} s: {}.", next_, epoch_, seconds, blocked);
+  ++stats_.stalls;
+  TENON_LOG(kWarning, "data", "{}", stats_.last_stall);
+}
+
+Result<const Batch*> Loader::Next() {
+  if (!started_) return Status(Code::kFailedPrecondition, "Loader::Start must be called before Next.");
+  std::unique_lock<std::mutex> lock(mutex_);
+  Release(lock);
+  if (next_ >= steps_) return static_cast<const Batch*>(nullptr);
+  Slot& slot = SlotOf(next_);
+  if (options_.workers > 0) {
+    Await(slot, lock);
+  } else if (slot.status.ok()) {  // a failure stays
+    const Clock::time_point start = Clock::now();
+    Fill(slot, next_, *makers_[0]);
+    stats_.wait_ns += NanosecondsSince(start);
+  }
+  if (!slot.status.ok()) return Status(slot.status).While(fmt::format("preparing batch {} of epoch {}", next_, epoch_));
+  if (options_.workers > 0) --ready_count_;
+  held_ = next_++;
+  ++stats_.batches;
+  stats_.samples += slot.batch.count;
+  return static_cast<const Batch*>(&slot.batch);
+}
+
+}  // namespace tenon

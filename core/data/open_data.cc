@@ -1,0 +1,241 @@
+#include "core/data/open_data.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "core/data/csv_reader.h"
+#include "core/data/idx_reader.h"
+#include "core/data/npy_reader.h"
+#include "core/data/split.h"
+#include "core/data/synthetic_dataset.h"
+
+namespace tenon {
+
+namespace {
+
+using DatasetPtr = std::shared_ptr<const Dataset>;
+using Rows = std::vector<std::int64_t>;
+
+std::shared_ptr<const Rows> Share(Rows rows) { return std::make_shared<const Rows>(std::move(rows)); }
+
+Rows FirstRows(std::int64_t count) {
+  Rows rows(static_cast<std::size_t>(count));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+std::string Named(const char* key, const ConfigPath& path) {
+  return path.place.known() ? fmt::format("opening '{}' of {}", key, path.place.ToString()) : fmt::format("opening '{}'", key);
+}
+
+Result<TransformSpec> SpecOf(const DataConfig& config) {
+  TransformSpec spec;
+  if (config.image) {
+    spec.image = true;
+    if (!config.image->shape.empty()) {
+      TENON_ASSIGN(spec.shape, Shape::Make(config.image->shape));
+    }
+    spec.scale = config.image->scale;
+    spec.pad = config.image->pad;
+    if (config.image->resize) {
+      const auto& size = *config.image->resize;
+      TENON_INVALID_IF(size.size() != 2, "'image.resize' has {} numbers; it needs height and width.", size.size());
+      spec.resize = {size[0], size[1]};
+    }
+  }
+  for (const TransformConfig& transform : config.transforms) {
+    if (const auto* normalize = std::get_if<NormalizeConfig>(&transform)) {
+      TENON_INVALID_IF(!spec.mean.empty(), "'transforms' has 'normalize' twice.");
+      spec.mean = normalize->mean;
+      spec.std = normalize->std;
+    } else {
+      spec.one_hot = true;
+    }
+  }
+  return spec;
+}
+
+}  // namespace
+
+// Takes the steps of OpenData one after the other.
+class DataOpener {
+ public:
+  DataOpener(const DataConfig& config, const OpenDataOptions& options) : config_(config), options_(options) {}
+
+  Result<DataSource> Open() {
+    TENON_TRY(OpenTrain());
+    TENON_TRY(OpenTest());
+    TENON_TRY(FindClasses());
+    TENON_TRY(Deal());
+    TENON_TRY(Prepare());
+    source_.loader_.batch = config_.batch;
+    source_.loader_.drop_last = config_.drop_last;
+    source_.loader_.workers = config_.workers;
+    source_.sampler_ = {config_.shuffle, options_.seed, options_.rank, options_.world, options_.shard};
+    Describe();
+    return std::move(source_);
+  }
+
+ private:
+  Status OpenTrain() {
+    if (config_.type == "synthetic") {
+      TENON_ASSIGN(train_, OpenSynthetic(config_.samples.value_or(0), 0));
+      return {};
+    }
+    if (config_.type == "idx") {
+      auto files = FindIdxFiles(config_.path.resolved.string(), IdxPart::kTrain);
+      TENON_TRY_WHILE(files, "{}", Named("data.path", config_.path));
+      TENON_ASSIGN_WHILE(train_, OpenIdxFiles(**files), "{}", Named("data.path", config_.path));
+      return {};
+    }
+    TENON_ASSIGN_WHILE(train_, OpenFile(config_.path, config_.labels), "{}", Named("data.path", config_.path));
+    return {};
+  }
+
+  Status OpenTest() {
+    if (config_.test) return OpenTestBlock(*config_.test);
+    if (config_.type != "idx" || !config_.split.empty()) return {};
+    TENON_ASSIGN(const std::optional<IdxFiles> files, FindIdxFiles(config_.path.resolved.string(), IdxPart::kTest));
+    if (!files) return {};
+    TENON_ASSIGN_WHILE(test_, OpenIdxFiles(*files), "{}", Named("data.path", config_.path));
+    return {};
+  }
+
+  Status OpenTestBlock(const TestDataConfig& test) {
+    if (config_.type == "synthetic") {
+      TENON_ASSIGN(test_, OpenSynthetic(test.samples.value_or(0), train_->size()));
+    } else if (config_.type == "idx") {
+      const std::string folder = test.path.resolved.string();
+      auto files = FindIdxFiles(folder, IdxPart::kTest);
+      if (files.ok() && !*files) files = FindIdxFiles(folder, IdxPart::kTrain);
+      TENON_TRY_WHILE(files, "{}", Named("data.test.path", test.path));
+      TENON_ASSIGN_WHILE(test_, OpenIdxFiles(**files), "{}", Named("data.test.path", test.path));
+    } else {
+      TENON_ASSIGN_WHILE(test_, OpenFile(test.path, test.labels), "{}", Named("data.test.path", test.path));
+    }
+    return {};
+  }
+
+  static Result<DatasetPtr> OpenIdxFiles(const IdxFiles& files) {
+    TENON_ASSIGN(DatasetPtr dataset, OpenIdx(files.images, files.labels));
+    return dataset;
+  }
+
+  Result<DatasetPtr> OpenFile(const ConfigPath& path, const ConfigPath& labels) const {
+    if (config_.type == "csv") {
+      TENON_ASSIGN(DatasetPtr dataset, OpenCsv(path.resolved.string(), {',', options_.csv_label}));
+      return dataset;
+    }
+    TENON_INVALID_IF(config_.type != "npy", "'data.type' is '{}'; the types are csv, idx, npy and synthetic.", config_.type);
+    TENON_ASSIGN(DatasetPtr dataset, OpenNpy(path.resolved.string(), labels.resolved.string()));
+    return dataset;
+  }
+
+  Result<DatasetPtr> OpenSynthetic(std::int64_t samples, std::int64_t first) const {
+    SyntheticOptions synthetic;
+    synthetic.samples = samples;
+    synthetic.first = first;
+    synthetic.seed = options_.seed;
+    synthetic.classes = config_.classes.value_or(10);
+    TENON_INVALID_IF(!config_.image || config_.image->shape.empty(), "Synthetic data needs 'image.shape'.");
+    TENON_ASSIGN(synthetic.image, Shape::Make(config_.image->shape));
+    TENON_ASSIGN(DatasetPtr dataset, SyntheticDataset::Create(synthetic));
+    return dataset;
+  }
+
+  Status FindClasses() {
+    if (train_->layout().label_kind != LabelKind::kClass) return {};
+    source_.classes_ = config_.classes.value_or(std::max(train_->classes(), test_ ? test_->classes() : 0));
+    TENON_TRY(CheckLabels(*train_, source_.classes_));
+    return test_ ? CheckLabels(*test_, source_.classes_) : Status();
+  }
+
+  // Which rows of which source are for training and for testing.
+  Status Deal() {
+    const std::int64_t count = std::min(train_->size(), config_.samples.value_or(train_->size()));
+    TENON_INVALID_IF(count < 1, "'data.samples' is {}; at least one is needed.", count);
+    if (test_) {
+      source_.train_.rows = Share(FirstRows(count));
+      const std::int64_t test_limit = config_.test && config_.test->samples ? *config_.test->samples : test_->size();
+      source_.test_.rows = Share(FirstRows(std::min(test_limit, test_->size())));
+      return {};
+    }
+    TENON_ASSIGN(SplitParts parts, SplitRows(count, {config_.split.every, config_.split.fraction}, options_.seed));
+    source_.train_.rows = Share(std::move(parts.train));
+    if (!config_.split.empty()) source_.test_.rows = Share(std::move(parts.test));
+    return {};
+  }
+
+  Status Prepare() {
+    TENON_ASSIGN(const TransformSpec spec, SpecOf(config_));
+    TENON_ASSIGN_WHILE(const Transform transform, Transform::Compile(spec, train_->layout(), source_.classes_),
+                       "preparing the samples of '{}'", train_->description());
+    TENON_ASSIGN(source_.train_.data, PrepareData(train_, transform));
+    if (!source_.test_.rows) return {};
+    if (!test_) {
+      source_.test_.data = source_.train_.data;
+      return {};
+    }
+    TENON_ASSIGN_WHILE(const Transform test_transform, Transform::Compile(spec, test_->layout(), source_.classes_),
+                       "preparing the samples of '{}'", test_->description());
+    const SampleLayout& a = transform.output();
+    const SampleLayout& b = test_transform.output();
+    TENON_INVALID_IF(!(a.shape == b.shape) || a.dtype != b.dtype || !(a.label_shape == b.label_shape) || a.label_dtype != b.label_dtype,
+                     "The samples for testing ('{}') are {}{} with labels {}{}, those for training {}{} with labels {}{}; they must be alike.",
+                     test_->description(), NameOf(b.dtype), b.shape, NameOf(b.label_dtype), b.label_shape, NameOf(a.dtype), a.shape,
+                     NameOf(a.label_dtype), a.label_shape);
+    TENON_ASSIGN(source_.test_.data, PrepareData(test_, test_transform));
+    return {};
+  }
+
+  void Describe() {
+    const SampleLayout& stored = train_->layout();
+    const SampleLayout& out = source_.layout();
+    std::string text = fmt::format("{}: {} samples for training, {} for testing; {}{} stored, {}{} given", train_->description(),
+                                   source_.train_size(), source_.test_size(), NameOf(stored.dtype), stored.shape, NameOf(out.dtype), out.shape);
+    if (source_.classes_ > 0) text += fmt::format("; {} classes", source_.classes_);
+    if (source_.train_.data.dataset != train_) text += "; transformed samples are kept in memory";
+    source_.description_ = std::move(text);
+  }
+
+  const DataConfig& config_;
+  const OpenDataOptions& options_;
+  DatasetPtr train_;
+  DatasetPtr test_;  // null: part of `train_`, or none
+  DataSource source_;
+};
+
+Result<DataSource> OpenData(const DataConfig& config, const OpenDataOptions& options) { return DataOpener(config, options).Open(); }
+
+Status DataSource::CheckClasses(std::int64_t classes) const {
+  TENON_TRY(CheckLabels(*train_.data.dataset, classes));
+  return has_test() ? CheckLabels(*test_.data.dataset, classes) : Status();
+}
+
+Result<std::unique_ptr<Loader>> DataSource::TrainLoader() const {
+  TENON_ASSIGN(Sampler sampler, Sampler::Create(train_.rows, sampler_));
+  return Loader::Create(train_.data, std::move(sampler), loader_);
+}
+
+Result<std::unique_ptr<Loader>> DataSource::TestLoader(std::int64_t batch) const {
+  TENON_INVALID_IF(!has_test(), "The data has no part for testing; 'data.split' or 'data.test' makes one.");
+  return InOrder(test_, batch);
+}
+
+Result<std::unique_ptr<Loader>> DataSource::TrainInOrderLoader(std::int64_t batch) const { return InOrder(train_, batch); }
+
+Result<std::unique_ptr<Loader>> DataSource::InOrder(const Part& part, std::int64_t batch) const {
+  SamplerOptions order = sampler_;
+  order.shuffle = false;
+  order.shard = ShardRule::kExact;
+  LoaderOptions options = loader_;
+  options.drop_last = false;
+  if (batch > 0) options.batch = batch;
+  TENON_ASSIGN(Sampler sampler, Sampler::Create(part.rows, order));
+  return Loader::Create(part.data, std::move(sampler), options);
+}
+
+}  // namespace tenon

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/data/cached_dataset.h"
+#include "core/data/data_config.h"
+#include "core/data/dataset.h"
+#include "core/data/loader.h"
+#include "core/data/sampler.h"
+
+namespace tenon {
+
+struct OpenDataOptions {
+  std::uint64_t seed = 0;                     // of the split, the order and synthetic samples
+  std::int64_t rank = 0;                      // which share of an epoch the loaders give
+  std::int64_t world = 1;
+  ShardRule shard = ShardRule::kExact;        // of training; the test part is always dealt exactly
+  LabelKind csv_label = LabelKind::kClass;    // csv: the last column is a class number, or a value
+};
+
+// The data of a run, opened: samples for training and for testing, of the same layout. Immutable; loaders keep what
+// they need alive.
+class DataSource {
+ public:
+  // One batch of this layout per sample comes out of the loaders (after all transforms).
+  const SampleLayout& layout() const { return train_.data.transform.output(); }
+  // Classes of the stored labels: as configured, else the largest in the data (both parts) plus one; 0 for values.
+  std::int64_t classes() const { return classes_; }
+  std::int64_t train_size() const { return static_cast<std::int64_t>(train_.rows->size()); }
+  std::int64_t test_size() const { return test_.rows ? static_cast<std::int64_t>(test_.rows->size()) : 0; }
+  bool has_test() const { return test_.rows != nullptr; }
+  // One line for the log: source, samples, shapes, classes, parts, whether transformed samples are kept in memory.
+  const std::string& description() const { return description_; }
+
+  // For when the network has fewer classes than the data: the error names the first sample that does not fit.
+  Status CheckClasses(std::int64_t classes) const;
+
+  // Batches of the training part with batch size, order and workers of the config.
+  Result<std::unique_ptr<Loader>> TrainLoader() const;
+  // The test part in natural order, every sample once. `batch` 0: as for training.
+  Result<std::unique_ptr<Loader>> TestLoader(std::int64_t batch = 0) const;
+  // The training part in natural order, every sample once.
+  Result<std::unique_ptr<Loader>> TrainInOrderLoader(std::int64_t batch = 0) const;
+
+ private:
+  friend class DataOpener;
+  struct Part {
+    PreparedData data;
+    std::shared_ptr<const std::vector<std::int64_t>> rows;  // null: there is no such part
+  };
+  DataSource() = default;
+  Result<std::unique_ptr<Loader>> InOrder(const Part& part, std::int64_t batch) const;
+
+  Part train_;
+  Part test_;
+  std::int64_t classes_ = 0;
+  std::string description_;
+  LoaderOptions loader_;
+  SamplerOptions sampler_;
+};
+
+// Opens and checks everything that `config` names; nothing is found missing or broken later. Without `split` or `test`
+// the test part is what the source has of its own (idx: the t10k files), or none. `samples` limits the source before
+// a split, and the training part of a source that has an own test part.
+Result<DataSource> OpenData(const DataConfig& config, const OpenDataOptions& options);
+
+}  // namespace tenon
