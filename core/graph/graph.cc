@@ -210,9 +210,11 @@ bool Graph::RemoveUnused() {
   return changed;
 }
 
-void Graph::MoveTailBefore(std::int32_t count, NodeId before) {
-  const auto start = nodes_.begin() + before;
-  std::rotate(start, nodes_.end() - count, nodes_.end());
+void Graph::Permute(std::span<const NodeId> order) {
+  std::vector<Node> permuted;
+  permuted.reserve(nodes_.size());
+  for (const NodeId id : order) permuted.push_back(std::move(node(id)));
+  nodes_ = std::move(permuted);
   for (NodeId id = 0; id < num_nodes(); ++id) {
     for (const ValueId out : node(id).outputs) {
       if (out != kNone) value(out).producer = id;

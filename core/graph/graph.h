@@ -122,8 +122,8 @@ class Graph {
   Result<ValueId> RequireOutput(NodeId id, int output);
   // Marks nodes dead whose results nobody reads (transitively); returns whether there were any.
   bool RemoveUnused();
-  // Moves the last `count` nodes so that they stand before node `before` (passes that insert).
-  void MoveTailBefore(std::int32_t count, NodeId before);
+  // Puts the nodes into a new order, a permutation of all node ids; ids change accordingly.
+  void Permute(std::span<const NodeId> order);
   // Infers the types of all nodes again in order.
   Status InferAll();
   // A name that no value has: `base`, or `base` with a number.

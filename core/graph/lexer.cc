@@ -174,6 +174,11 @@ Result<AttrValue> Lexer::TakeAttrValue() {
     TENON_ASSIGN(std::string value, TakeText("a text"));
     return AttrValue(std::move(value));
   }
+  if (IsWord("true") || IsWord("false")) {
+    const bool value = IsWord("true");
+    TENON_TRY(Advance());
+    return AttrValue(std::int64_t{value ? 1 : 0});
+  }
   const bool number = kind_ == Token::kNumber || IsWord("inf") || IsWord("nan");
   if (!number) return Wrong("a number, a \"text\", a [list] or a tensor");
   if (kind_ == Token::kNumber && !LooksReal(token_)) {

@@ -54,12 +54,13 @@ class PatternParser {
 
   Status Operator() {
     Pattern::Operator op;
-    TENON_ASSIGN(op.result, lex_.TakeValueName());
+    do {
+      if (!op.results.empty()) TENON_TRY(lex_.Expect(","));
+      TENON_ASSIGN(std::string result, lex_.TakeValueName());
+      op.results.push_back(std::move(result));
+    } while (lex_.Is(","));
     TENON_TRY(lex_.Expect("="));
-    TENON_ASSIGN(const std::string full, lex_.TakeWord("the name of an operator"));
-    const std::size_t dot = full.rfind('.');
-    op.domain = dot == std::string::npos ? "" : full.substr(0, dot);
-    op.type = dot == std::string::npos ? full : full.substr(dot + 1);
+    TENON_TRY(Alternatives(op));
     TENON_TRY(lex_.Expect("("));
     while (!lex_.Is(")")) {
       if (!op.inputs.empty()) TENON_TRY(lex_.Expect(","));
@@ -73,9 +74,26 @@ class PatternParser {
     }
     TENON_TRY(lex_.Expect(")"));
     if (lex_.Is("{")) TENON_TRY(Constraints(op));
-    known_.insert(op.result);
+    known_.insert(op.results.begin(), op.results.end());
     pattern_.operators.push_back(std::move(op));
     return {};
+  }
+
+  Status Alternatives(Pattern::Operator& op) {
+    if (lex_.IsWord("_")) return lex_.Advance();
+    while (true) {
+      Pattern::OperatorName name;
+      TENON_ASSIGN(name.type, lex_.TakeWord("the name of an operator"));
+      if (lex_.Is(":")) {
+        TENON_TRY(lex_.Expect(":"));
+        TENON_TRY(lex_.Expect(":"));
+        name.domain = std::move(name.type);
+        TENON_ASSIGN(name.type, lex_.TakeWord("the name of an operator"));
+      }
+      op.alternatives.push_back(std::move(name));
+      if (!lex_.Is("|")) return {};
+      TENON_TRY(lex_.Advance());
+    }
   }
 
   Status Constraints(Pattern::Operator& op) {
@@ -102,37 +120,58 @@ class PatternParser {
   std::set<std::string> known_;
 };
 
+bool Commutes(const std::string& type) {
+  return type == "Add" || type == "Mul" || type == "Max" || type == "Min" || type == "Sum";
+}
+
 class Matcher {
  public:
-  Matcher(const Graph& graph, const Pattern& pattern)
-      : graph_(graph), pattern_(pattern), nodes_(pattern.operators.size(), kNone) {}
+  Matcher(const Graph& graph, const Pattern& pattern) : graph_(graph), pattern_(pattern) {
+    state_.nodes.assign(pattern.operators.size(), kNone);
+  }
 
   std::optional<PatternMatch> Run(NodeId anchor) {
     if (!MatchOperator(pattern_.operators.size() - 1, anchor)) return std::nullopt;
-    if (std::find(nodes_.begin(), nodes_.end(), kNone) != nodes_.end()) return std::nullopt;  // not all connected
+    if (std::find(state_.nodes.begin(), state_.nodes.end(), kNone) != state_.nodes.end()) return std::nullopt;
     PatternMatch match;
-    match.nodes = nodes_;
+    match.nodes = state_.nodes;
     for (const Pattern::Input& input : pattern_.inputs) {
-      const auto found = values_.find(input.name);
-      const ValueId value = found == values_.end() ? kNone : found->second;
+      const auto found = state_.values.find(input.name);
+      const ValueId value = found == state_.values.end() ? kNone : found->second;
       if (value == kNone && !input.optional) return std::nullopt;
       match.inputs.push_back(value);
+      match.values.emplace_back(input.name, value);
     }
-    for (const std::string& name : pattern_.returns) match.returns.push_back(values_.at(name));
+    AddWildcardInputs(match);
+    for (const Pattern::Operator& op : pattern_.operators) {
+      for (const std::string& result : op.results) match.values.emplace_back(result, state_.values.at(result));
+    }
+    for (const std::string& name : pattern_.returns) match.returns.push_back(state_.values.at(name));
+    match.bound.assign(state_.bound.begin(), state_.bound.end());
     if (!InnerValuesArePrivate(match)) return std::nullopt;
     return match;
   }
 
  private:
-  int OperatorOf(const std::string& value) const {
+  struct State {
+    std::vector<NodeId> nodes;
+    std::map<std::string, ValueId> values;
+    std::map<std::string, AttrValue> bound;
+    std::map<std::pair<std::size_t, std::size_t>, ValueId> wildcards;  // (operator, operand)
+  };
+
+  // Operator and result index that define a pattern value; {-1, 0} for an input.
+  std::pair<int, int> ProducerOf(const std::string& value) const {
     for (std::size_t i = 0; i < pattern_.operators.size(); ++i) {
-      if (pattern_.operators[i].result == value) return static_cast<int>(i);
+      const auto& results = pattern_.operators[i].results;
+      const auto found = std::find(results.begin(), results.end(), value);
+      if (found != results.end()) return {static_cast<int>(i), static_cast<int>(found - results.begin())};
     }
-    return -1;
+    return {-1, 0};
   }
 
   bool Bind(const std::string& name, ValueId value) {
-    const auto added = values_.emplace(name, value);
+    const auto added = state_.values.emplace(name, value);
     return added.first->second == value;
   }
 
@@ -144,8 +183,28 @@ class Matcher {
     for (const auto& bound : op.bound_attrs) {
       const AttrValue* value = node.attrs.Find(bound.first);
       if (value == nullptr) return false;
-      const auto added = bound_.emplace(bound.second, *value);
+      const auto added = state_.bound.emplace(bound.second, *value);
       if (!Equal(added.first->second, *value)) return false;
+    }
+    return true;
+  }
+
+  static bool NameFits(const Pattern::Operator& op, const Node& node) {
+    if (op.alternatives.empty()) return true;
+    return std::any_of(op.alternatives.begin(), op.alternatives.end(), [&](const Pattern::OperatorName& name) {
+      return name.type == node.type && name.domain == node.domain;
+    });
+  }
+
+  // Outputs that the statement names are bound; the others must not be wanted.
+  bool BindResults(const Pattern::Operator& op, const Node& node) {
+    for (std::size_t i = 0; i < std::max(op.results.size(), node.outputs.size()); ++i) {
+      const ValueId out = i < node.outputs.size() ? node.outputs[i] : kNone;
+      if (i >= op.results.size()) {
+        if (out != kNone && graph_.CountUses(out) > 0) return false;
+      } else if (out == kNone || !Bind(op.results[i], out)) {
+        return false;
+      }
     }
     return true;
   }
@@ -153,25 +212,37 @@ class Matcher {
   bool MatchOperator(std::size_t index, NodeId id) {
     const Pattern::Operator& op = pattern_.operators[index];
     const Node& node = graph_.node(id);
-    if (nodes_[index] != kNone) return nodes_[index] == id;
-    if (node.dead || node.fused != nullptr) return false;
-    if (op.type != "*" && (node.type != op.type || node.domain != op.domain)) return false;
-    if (node.outputs.empty() || node.outputs[0] == kNone || !AttributesFit(op, node)) return false;
+    if (state_.nodes[index] != kNone) return state_.nodes[index] == id;
+    if (node.dead || node.fused != nullptr || !NameFits(op, node) || !AttributesFit(op, node)) return false;
     if (node.inputs.size() > op.inputs.size()) return false;
-    nodes_[index] = id;
-    if (!Bind(op.result, node.outputs[0])) return false;
+    state_.nodes[index] = id;
+    if (!BindResults(op, node)) return false;
+    const State before = state_;
+    if (MatchInputs(index, node.inputs)) return true;
+    if (!Commutes(node.type) || node.inputs.size() != 2) return false;
+    state_ = before;
+    return MatchInputs(index, {node.inputs[1], node.inputs[0]});
+  }
+
+  bool MatchInputs(std::size_t index, const std::vector<ValueId>& inputs) {
+    const Pattern::Operator& op = pattern_.operators[index];
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-      const ValueId value = i < node.inputs.size() ? node.inputs[i] : kNone;
-      if (!MatchInput(op.inputs[i], value)) return false;
+      const ValueId value = i < inputs.size() ? inputs[i] : kNone;
+      if (op.inputs[i] == "_") {
+        if (value == kNone) return false;
+        state_.wildcards[{index, i}] = value;
+      } else if (!MatchInput(op.inputs[i], value)) {
+        return false;
+      }
     }
     return true;
   }
 
   bool MatchInput(const std::string& name, ValueId value) {
-    if (name == "_") return true;
-    const int producer = OperatorOf(name);
+    const auto [producer, output] = ProducerOf(name);
     if (producer < 0) return value == kNone ? IsOptional(name) : Bind(name, value);
-    if (value == kNone || graph_.value(value).producer == kNone || graph_.value(value).producer_output != 0) return false;
+    if (value == kNone || graph_.value(value).producer == kNone) return false;
+    if (graph_.value(value).producer_output != output) return false;
     return MatchOperator(static_cast<std::size_t>(producer), graph_.value(value).producer);
   }
 
@@ -180,15 +251,18 @@ class Matcher {
                        [&](const Pattern::Input& input) { return input.name == name && input.optional; });
   }
 
+  void AddWildcardInputs(PatternMatch& match) const {
+    for (const auto& entry : state_.wildcards) match.inputs.push_back(entry.second);  // sorted by (operator, operand)
+  }
+
   bool InnerValuesArePrivate(const PatternMatch& match) const {
     const std::set<NodeId> inside(match.nodes.begin(), match.nodes.end());
     for (const NodeId id : match.nodes) {
       for (const ValueId out : graph_.node(id).outputs) {
         if (out == kNone) continue;
         if (std::find(match.returns.begin(), match.returns.end(), out) != match.returns.end()) continue;
-        const auto readers = graph_.Readers(out);
         int inner_uses = 0;
-        for (const NodeId reader : readers) {
+        for (const NodeId reader : graph_.Readers(out)) {
           if (inside.count(reader) == 0) return false;
           const auto& inputs = graph_.node(reader).inputs;
           inner_uses += static_cast<int>(std::count(inputs.begin(), inputs.end(), out));
@@ -201,9 +275,7 @@ class Matcher {
 
   const Graph& graph_;
   const Pattern& pattern_;
-  std::vector<NodeId> nodes_;
-  std::map<std::string, ValueId> values_;
-  std::map<std::string, AttrValue> bound_;
+  State state_;
 };
 
 }  // namespace
@@ -220,9 +292,12 @@ std::optional<PatternMatch> MatchAt(const Graph& graph, const Pattern& pattern, 
 Attributes CollectAttributes(const Graph& graph, const Pattern& pattern, const PatternMatch& match) {
   Attributes all;
   for (std::size_t i = 0; i < match.nodes.size(); ++i) {
-    for (const auto& item : graph.node(match.nodes[i]).attrs.items())
-      all.Set(pattern.operators[i].result + "." + item.first, item.second);
+    const Node& node = graph.node(match.nodes[i]);
+    const std::string prefix = pattern.operators[i].results.front() + ".";
+    for (const auto& item : node.attrs.items()) all.Set(prefix + item.first, item.second);
+    if (pattern.operators[i].alternatives.size() != 1) all.Set(prefix + "op_type", node.type);
   }
+  for (const auto& bound : match.bound) all.Set(bound.first, bound.second);
   return all;
 }
 

@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "core/passes/pass.h"
+
+namespace tenon::passes {
+namespace {
+
+using graph::FusedOp;
+using graph::FusionRule;
+using graph::PatternMatch;
+
+bool InputsKnown(const Graph& graph, const PatternMatch& match) {
+  return std::all_of(match.values.begin(), match.values.end(), [&](const auto& entry) {
+    return entry.second == kNone || graph.value(entry.second).type.shape.known();
+  });
+}
+
+ValueType SavedType(const Graph& graph, const PatternMatch& match, const graph::SavedValue& saved) {
+  ValueType type;
+  for (const auto& entry : match.values) {
+    if (entry.first == saved.like && entry.second != kNone) type = graph.value(entry.second).type;
+  }
+  if (saved.dtype != DType::kUndefined) type.dtype = saved.dtype;
+  for (const std::int64_t dim : saved.extra_dims) type.shape.push_back(dim);
+  return type;
+}
+
+// Position right after the last matched node that must precede the fused one: all operands exist there, all readers come
+// later because inner values are private and returned values are produced by matched nodes.
+void ReplaceMatch(Compilation& state, const FusionRule& rule, const PatternMatch& match, Attributes attrs,
+                  bool keep_saved) {
+  Graph& graph = state.graph;
+  const NodeId anchor = *std::max_element(match.nodes.begin(), match.nodes.end());
+  auto fused = std::make_shared<FusedOp>(rule.gradient);
+  fused->pattern = rule.name;
+  std::string name;
+  for (const NodeId id : match.nodes) {
+    fused->replaced.push_back(graph.node(id).name);
+    name += (name.empty() ? "" : "+") + graph.node(id).name;
+  }
+  std::vector<ValueType> types;
+  for (const ValueId id : match.returns) types.push_back(graph.value(id).type);
+  for (const graph::SavedValue& saved : rule.saved) types.push_back(SavedType(graph, match, saved));
+  const NodeId added = graph.AddFusedNode(rule.domain, rule.type, match.inputs, std::move(attrs), types, fused, name,
+                                          graph.node(match.nodes.front()).place);
+  for (std::size_t i = 0; i < match.returns.size(); ++i) {
+    const ValueId replaced = match.returns[i];
+    const std::string result = graph.value(replaced).name;
+    graph.ReplaceAllUses(replaced, graph.node(added).outputs[i]);
+    graph.RenameValue(replaced, result + ".unfused");
+    graph.RenameValue(graph.node(added).outputs[i], result);
+    if (state.loss == replaced) state.loss = graph.node(added).outputs[i];
+  }
+  if (!keep_saved) {
+    for (std::size_t i = match.returns.size(); i < types.size(); ++i) graph.DropOutput(added, static_cast<int>(i));
+  }
+  for (const NodeId id : match.nodes) graph.MarkDead(id);
+  std::vector<NodeId> order;
+  for (NodeId id = 0; id < added; ++id) {
+    order.push_back(id);
+    if (id == anchor) order.push_back(added);
+  }
+  graph.Permute(order);
+}
+
+bool TouchesTrained(const Compilation& state, const std::vector<bool>& needs, const PatternMatch& match) {
+  if (!state.training()) return false;
+  return std::any_of(match.inputs.begin(), match.inputs.end(),
+                     [&](ValueId id) { return id != kNone && needs[static_cast<std::size_t>(id)]; });
+}
+
+std::vector<bool> DependsOnTrained(const Compilation& state) {
+  std::vector<bool> needs(static_cast<std::size_t>(state.graph.num_values()), false);
+  for (const ValueId id : state.trained) needs[static_cast<std::size_t>(id)] = true;
+  for (const NodeId id : state.graph.LiveNodes()) {
+    const graph::Node& node = state.graph.node(id);
+    const bool any = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                 [&](ValueId in) { return in != kNone && needs[static_cast<std::size_t>(in)]; });
+    for (const ValueId out : node.outputs) {
+      if (out != kNone && any) needs[static_cast<std::size_t>(out)] = true;
+    }
+  }
+  return needs;
+}
+
+// One rule at one place; true when it was replaced.
+bool TryRule(Compilation& state, const FusionRule& rule, NodeId anchor) {
+  const auto match = graph::MatchAt(state.graph, rule.pattern, anchor);
+  if (!match || !InputsKnown(state.graph, *match)) return false;
+  const bool gradient_needed = !rule.after_autodiff && TouchesTrained(state, DependsOnTrained(state), *match);
+  if (gradient_needed && !rule.has_gradient) return false;
+  Attributes attrs = CollectAttributes(state.graph, rule.pattern, *match);
+  std::string why;
+  if (!rule.accept(state.graph, *match, attrs, gradient_needed, &why)) {
+    state.notes.push_back(fmt::format("fusion {} at '{}' refused: {}", rule.name, state.graph.node(anchor).name, why));
+    return false;
+  }
+  ReplaceMatch(state, rule, *match, std::move(attrs), gradient_needed);
+  ++state.fusions[rule.name];
+  return true;
+}
+
+bool FuseStage(Compilation& state, bool after_autodiff) {
+  bool changed = false;
+  for (const FusionRule& rule : state.target->Fusions()) {  // best first
+    if (rule.after_autodiff != after_autodiff) continue;
+    for (NodeId id = 0; id < state.graph.num_nodes(); ++id) {
+      if (!state.graph.node(id).dead && TryRule(state, rule, id)) changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<bool> FuseBeforeAutodiff(Compilation& state) { return FuseStage(state, false); }
+Result<bool> FuseAfterAutodiff(Compilation& state) { return FuseStage(state, true); }
+
+}  // namespace tenon::passes

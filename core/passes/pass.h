@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/graph/graph.h"
+#include "core/graph/target.h"
+
+namespace tenon::passes {
+
+using graph::Graph;
+using graph::kNone;
+using graph::LayoutId;
+using graph::NodeId;
+using graph::ValueId;
+
+// The optimiser to append after the gradients: one operator of domain `tenon` over all trained parameters.
+// Inputs: learning_rate f32[], with `counts_steps` the step number i64[] from 1, the parameters, their gradients, then one
+// state per parameter for each prefix. Outputs: the new parameters, then the new states.
+struct UpdateRule {
+  std::string type;                         // "SGD", "Adam", "AdamW"
+  Attributes attrs;
+  bool counts_steps = false;
+  std::vector<std::string> state_prefixes;  // "moments." -> state "moments.<parameter>"
+};
+inline constexpr std::string_view kLearningRateInput = "learning_rate";
+inline constexpr std::string_view kStepInput = "optimizer_step";
+
+// Where the bytes of each value live. Values that share memory share a root.
+struct MemoryPlan {
+  std::int64_t arena_bytes = 0;
+  std::vector<ValueId> root;               // by value; the value itself when it owns memory
+  std::vector<std::int64_t> arena_offset;  // by value, for roots in the arena; -1: not in the arena
+  std::vector<std::int64_t> bytes;         // by value, in its layout
+  std::vector<std::int64_t> workspace_offset;  // by node; -1: none
+  std::vector<graph::Update> copies;       // updates that need a copy at the end of the run
+};
+
+struct Pass;
+
+// One graph on its way to a program. Passes read and change it in the order of the pipeline.
+struct Compilation {
+  Graph graph;
+  graph::Target* target = nullptr;  // must outlive the compilation
+
+  // Input of the training passes; without `loss` only the forward part is compiled.
+  ValueId loss = kNone;
+  std::vector<ValueId> trained;     // parameters that get gradients
+  std::optional<UpdateRule> update;
+  // Layouts that parameters and states have already, by name (another program of the same session chose them).
+  std::function<std::optional<LayoutId>(std::string_view name)> pinned_layout;
+
+  // Results.
+  std::vector<ValueId> gradients;                                // by position in `trained`; kNone: none flows
+  std::map<std::string, int> fusions;                            // rule name -> how often
+  std::vector<std::string> notes;                                // refusals and choices, for -v and dry runs
+  std::vector<LayoutId> layout;                                  // by value, after choose_layouts
+  std::vector<std::unique_ptr<graph::PlannedKernel>> kernels;    // by node, after plan_kernels; null: view or reorder
+  MemoryPlan memory;
+
+  LayoutId LayoutOf(ValueId id) const {
+    return static_cast<std::size_t>(id) < layout.size() ? layout[static_cast<std::size_t>(id)] : graph::kStrided;
+  }
+  bool training() const { return loss != kNone; }
+};
+
+// A named step of the pipeline. `run` returns whether it changed anything; it never logs, times, verifies or calls another
+// pass: RunPipeline does all that.
+struct Pass {
+  std::string_view name;
+  std::string_view sentence;
+  Result<bool> (*run)(Compilation&);
+};
+
+// Called after each pass with its number, name and whether it changed the graph.
+using PassObserver = std::function<void(int number, const Pass& pass, bool changed, const Compilation& state)>;
+
+struct PipelineOptions {
+  std::vector<std::string> disabled;  // passes to leave out; only those that merely make it faster may be named
+  PassObserver observer;
+};
+
+std::vector<Pass> Pipeline();
+Status RunPipeline(Compilation& state, const PipelineOptions& options);
+
+// "Reorder" nodes change only the layout of a value; they are made by choose_layouts and run by the device.
+inline constexpr std::string_view kReorderType = "Reorder";
+bool IsReorder(const graph::Node& node);
+// The node needs no kernel: its output is its input seen with other dims.
+bool IsView(const Compilation& state, const graph::Node& node);
+
+// The passes, in alphabetical order; each has a file of its name.
+Result<bool> AppendUpdate(Compilation& state);
+Result<bool> Autodiff(Compilation& state);
+Result<bool> ChooseLayouts(Compilation& state);
+Result<bool> FoldConstants(Compilation& state);
+Result<bool> FuseAfterAutodiff(Compilation& state);
+Result<bool> FuseBeforeAutodiff(Compilation& state);
+Result<bool> InferShapes(Compilation& state);
+Result<bool> PlanKernels(Compilation& state);
+Result<bool> PlanMemory(Compilation& state);
+Result<bool> RemoveUnused(Compilation& state);
+Result<bool> ResolvePadding(Compilation& state);
+
+}  // namespace tenon::passes

@@ -1,0 +1,194 @@
+// Lifetimes -> offsets. Values share memory where one is a view of the other or is computed in place; everything else
+// that a node produces lives in one arena. Offsets: largest first, each at the lowest place where no value that lives at
+// the same time stands (best fit by decreasing size).
+#include <algorithm>
+
+#include "core/passes/pass.h"
+
+namespace tenon::passes {
+namespace {
+
+using graph::Node;
+
+constexpr std::int64_t kAlign = 64;
+
+std::int64_t Aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+class MemoryPlanner {
+ public:
+  explicit MemoryPlanner(Compilation& state) : state_(state), graph_(state.graph), plan_(state.memory) {}
+
+  Status Run() {
+    const auto values = static_cast<std::size_t>(graph_.num_values());
+    plan_ = {};
+    plan_.arena_offset.assign(values, -1);
+    plan_.workspace_offset.assign(static_cast<std::size_t>(graph_.num_nodes()), -1);
+    plan_.bytes.assign(values, 0);
+    for (ValueId id = 0; id < graph_.num_values(); ++id) {
+      plan_.root.push_back(id);
+      if (!IsLive(id)) continue;
+      TENON_ASSIGN(plan_.bytes[Index(id)], state_.target->BytesOf(graph_.value(id).type, state_.LayoutOf(id)));
+    }
+    live_ = graph_.LiveNodes();
+    FindLastReads();
+    for (std::size_t at = 0; at < live_.size(); ++at) TENON_TRY(ShareMemory(static_cast<int>(at)));
+    for (const graph::Update& update : graph_.updates) {
+      if (plan_.root[Index(update.value)] != update.state) plan_.copies.push_back(update);
+    }
+    PlaceBlocks();
+    return {};
+  }
+
+ private:
+  struct Block {
+    std::int64_t bytes;
+    int first, last;  // steps during which it is in use
+    ValueId value = kNone;
+    NodeId workspace_of = kNone;
+    std::int64_t offset = 0;
+  };
+
+  static std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+  bool IsLive(ValueId id) const {
+    const graph::ValueInfo& value = graph_.value(id);
+    if (value.kind != graph::ValueKind::kResult) return true;
+    const Node& producer = graph_.node(value.producer);
+    const auto output = static_cast<std::size_t>(value.producer_output);
+    return !producer.dead && output < producer.outputs.size() && producer.outputs[output] == id;
+  }
+
+  // Step of the last read of each value by itself, aliases not counted; results of the whole program are read at the end.
+  void FindLastReads() {
+    last_read_.assign(Index(graph_.num_values()), -1);
+    for (std::size_t at = 0; at < live_.size(); ++at) {
+      for (const ValueId in : graph_.node(live_[at]).inputs) {
+        if (in != kNone) last_read_[Index(in)] = static_cast<int>(at);
+      }
+    }
+    const int end = static_cast<int>(live_.size());
+    for (const ValueId id : graph_.outputs) last_read_[Index(id)] = end;
+    for (const graph::Update& update : graph_.updates) last_read_[Index(update.value)] = end;
+  }
+
+  // Last step at which the memory of a root is read through any value that shares it.
+  int LastReadOfRoot(ValueId root) const {
+    int last = -1;
+    for (ValueId id = 0; id < graph_.num_values(); ++id) {
+      if (plan_.root[Index(id)] == root) last = std::max(last, last_read_[Index(id)]);
+    }
+    return last;
+  }
+
+  bool IsOwnState(ValueId state, ValueId output) const {
+    return std::any_of(graph_.updates.begin(), graph_.updates.end(), [&](const graph::Update& update) {
+      return update.state == state && update.value == output;
+    });
+  }
+
+  bool ReadTwice(const Node& node, ValueId root) const {
+    return std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
+             return in != kNone && plan_.root[Index(in)] == root;
+           }) > 1;
+  }
+
+  bool MayOverwrite(const Node& node, int step, ValueId input, ValueId output) const {
+    const ValueId root = plan_.root[Index(input)];
+    const graph::ValueKind kind = graph_.value(root).kind;
+    const bool own_state = (kind == graph::ValueKind::kState || kind == graph::ValueKind::kParameter) && IsOwnState(root, output);
+    if (kind != graph::ValueKind::kResult && !own_state) return false;
+    if (plan_.bytes[Index(root)] != plan_.bytes[Index(output)] || ReadTwice(node, root)) return false;
+    return LastReadOfRoot(root) <= step;
+  }
+
+  Status ShareMemory(int step) {
+    const NodeId id = live_[static_cast<std::size_t>(step)];
+    const Node& node = graph_.node(id);
+    if (IsReorder(node)) return {};
+    if (IsView(state_, node)) {
+      plan_.root[Index(node.outputs[0])] = plan_.root[Index(node.inputs[0])];
+      return {};
+    }
+    for (const graph::InPlaceChoice& pair : state_.kernels[Index(id)]->in_place()) {
+      const auto out_index = static_cast<std::size_t>(pair.output), in_index = static_cast<std::size_t>(pair.input);
+      if (out_index >= node.outputs.size() || in_index >= node.inputs.size()) continue;
+      const ValueId out = node.outputs[out_index], in = node.inputs[in_index];
+      if (out == kNone || in == kNone || plan_.root[Index(out)] != out) continue;
+      if (MayOverwrite(node, step, in, out)) {
+        plan_.root[Index(out)] = plan_.root[Index(in)];
+      } else if (pair.must) {
+        return Error(Code::kInternal, "Node '{}' ({}) must write %{} over %{}, which is still needed.", node.name,
+                     node.FullName(), graph_.value(out).name, graph_.value(in).name);
+      }
+    }
+    return {};
+  }
+
+  void PlaceBlocks() {
+    std::vector<Block> blocks;
+    std::vector<std::size_t> block_of_root(Index(graph_.num_values()), ~std::size_t{0});
+    for (std::size_t at = 0; at < live_.size(); ++at) {
+      const int step = static_cast<int>(at);
+      const NodeId id = live_[at];
+      for (const ValueId out : graph_.node(id).outputs) {
+        if (out == kNone || plan_.root[Index(out)] != out) continue;
+        block_of_root[Index(out)] = blocks.size();
+        blocks.push_back({Aligned(plan_.bytes[Index(out)]), step, step, out, kNone, 0});
+      }
+      const auto& kernel = state_.kernels[Index(id)];
+      const std::int64_t scratch = kernel ? kernel->workspace_bytes() : 0;
+      if (scratch > 0) blocks.push_back({Aligned(scratch), step, step, kNone, id, 0});
+    }
+    for (ValueId id = 0; id < graph_.num_values(); ++id) {
+      const std::size_t block = block_of_root[Index(plan_.root[Index(id)])];
+      if (block != ~std::size_t{0}) blocks[block].last = std::max(blocks[block].last, last_read_[Index(id)]);
+    }
+    AssignOffsets(blocks);
+    for (const Block& block : blocks) {
+      if (block.value != kNone) plan_.arena_offset[Index(block.value)] = block.offset;
+      if (block.workspace_of != kNone) plan_.workspace_offset[Index(block.workspace_of)] = block.offset;
+      plan_.arena_bytes = std::max(plan_.arena_bytes, block.offset + block.bytes);
+    }
+  }
+
+  static void AssignOffsets(std::vector<Block>& blocks) {
+    std::vector<std::size_t> by_size(blocks.size());
+    for (std::size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
+    std::stable_sort(by_size.begin(), by_size.end(),
+                     [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+    std::vector<std::size_t> placed;  // sorted by offset
+    for (const std::size_t index : by_size) {
+      Block& block = blocks[index];
+      std::int64_t best = -1, best_gap = 0, at = 0;
+      for (const std::size_t other : placed) {
+        const Block& stands = blocks[other];
+        if (stands.last < block.first || stands.first > block.last) continue;
+        const std::int64_t gap = stands.offset - at;
+        if (gap >= block.bytes && (best < 0 || gap < best_gap)) {
+          best = at;
+          best_gap = gap;
+        }
+        at = std::max(at, stands.offset + stands.bytes);
+      }
+      block.offset = best >= 0 ? best : at;
+      const auto position = std::upper_bound(placed.begin(), placed.end(), block.offset,
+                                             [&](std::int64_t offset, std::size_t other) { return offset < blocks[other].offset; });
+      placed.insert(position, index);
+    }
+  }
+
+  Compilation& state_;
+  Graph& graph_;
+  MemoryPlan& plan_;
+  std::vector<NodeId> live_;
+  std::vector<int> last_read_;  // by value
+};
+
+}  // namespace
+
+Result<bool> PlanMemory(Compilation& state) {
+  TENON_TRY(MemoryPlanner(state).Run());
+  return false;  // the graph itself is as before
+}
+
+}  // namespace tenon::passes
