@@ -4,13 +4,15 @@
 
 namespace tenon {
 
-void DefineWindowAttributes(OpDef& op, bool ceil_mode) {
-  op.OptionalAttr("kernel_shape", AttrType::kInts)
-      .OptionalAttr("strides", AttrType::kInts)
-      .OptionalAttr("pads", AttrType::kInts)
-      .OptionalAttr("dilations", AttrType::kInts)
-      .Attr("auto_pad", "NOTSET");
-  if (ceil_mode) op.Attr("ceil_mode", 0);
+void DefineConvAttributes(OpDef& op) {
+  op.OptionalAttr("kernel_shape", AttrType::kInts).OptionalAttr("strides", AttrType::kInts)
+      .OptionalAttr("pads", AttrType::kInts).OptionalAttr("dilations", AttrType::kInts).Attr("auto_pad", "NOTSET");
+}
+
+void DefinePoolAttributes(OpDef& op) {
+  op.RequiredAttr("kernel_shape", AttrType::kInts).OptionalAttr("strides", AttrType::kInts)
+      .OptionalAttr("pads", AttrType::kInts).OptionalAttr("dilations", AttrType::kInts).Attr("auto_pad", "NOTSET")
+      .Attr("ceil_mode", 0);
 }
 
 namespace {

@@ -39,8 +39,10 @@ struct Window {
   std::int64_t taps() const { return axis[0].kernel * axis[1].kernel * axis[2].kernel; }
 };
 
-// Attributes of convolution and pooling: kernel_shape, strides, pads, dilations, auto_pad and, if `ceil_mode`, ceil_mode.
-void DefineWindowAttributes(OpDef& op, bool ceil_mode);
+// Attributes of convolution (kernel_shape optional: W has it) and of pooling (kernel_shape required, ceil_mode):
+// strides, pads, dilations, auto_pad.
+void DefineConvAttributes(OpDef& op);
+void DefinePoolAttributes(OpDef& op);
 
 // Spatial output dims for input [N, C, D1 ..] and the kernel's dims. Rules of ONNX: auto_pad SAME_UPPER and SAME_LOWER
 // give ceil(input / stride), VALID no padding, NOTSET the listed pads. In ceil mode a window that would start in the

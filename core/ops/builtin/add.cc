@@ -19,7 +19,6 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 }  // namespace
 
-void DefineOp_add(OpRegistry& ops);
 void DefineOp_add(OpRegistry& ops) {
   ops.Define("Add").Since(7).Input("A", kNumericTypes).Input("B", kNumericTypes).Output("C").Elementwise()
       .InPlace(0, 0).InPlace(0, 1).Infer(InferBroadcast).Reference(Reference).Gradient(Gradient);

@@ -36,7 +36,6 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 }  // namespace
 
-void DefineOp_expand(OpRegistry& ops);
 void DefineOp_expand(OpRegistry& ops) {
   ops.Define("Expand").Since(8).Input("input", kAllTypes).Input("shape", {DType::kI64}, "shape").Output("output")
       .Infer(Infer).Reference(Reference).Gradient(Gradient);

@@ -1,7 +1,5 @@
 // Flatten(X; axis = 1): X as a matrix [product of dims before axis, product of the rest]. ONNX Flatten, since opset 1.
-#include <cstring>
-
-#include "core/ops/op_def.h"
+#include "core/ops/view.h"
 
 namespace tenon {
 namespace {
@@ -18,25 +16,11 @@ Status Infer(InferContext& context) {
   return {};
 }
 
-Status Reference(const ReferenceArgs& args) {
-  const Tensor& x = args.inputs[0];
-  if (x.bytes() > 0 && args.outputs[0].raw() != x.raw()) {
-    std::memcpy(args.outputs[0].raw(), x.raw(), static_cast<std::size_t>(x.bytes()));
-  }
-  return {};
-}
-
-Status Gradient(GradBuilder& b, GradArgs& args) {
-  args.input_grads[0] = b.ReshapeTo(args.output_grads[0], b.type(args.inputs[0]).shape.Concrete());
-  return {};
-}
-
 }  // namespace
 
-void DefineOp_flatten(OpRegistry& ops);
 void DefineOp_flatten(OpRegistry& ops) {
   ops.Define("Flatten").Input("input", kAllTypes).Output("output").Attr("axis", 1).InPlace(0, 0).ViewOfInput()
-      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+      .Infer(Infer).Reference(CopyElements).Gradient(ReshapeBack);
 }
 
 }  // namespace tenon

@@ -32,7 +32,6 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 }  // namespace
 
-void DefineOp_reduce_sum(OpRegistry& ops);
 void DefineOp_reduce_sum(OpRegistry& ops) {
   ops.Define("ReduceSum").Since(1).Input("data", kNumericTypes).Output("reduced").OptionalAttr("axes", AttrType::kInts)
       .Attr("keepdims", 1)

@@ -1,25 +1,30 @@
 // Reshape(X, shape): the elements of X in row-major order under another shape. In `shape`, -1 stands for what is left,
 // and 0 copies the dimension of X at that place (with allowzero = 1 it is an empty dimension). ONNX Reshape, since
 // opset 5.
-#include <cstring>
-
-#include "core/ops/op_def.h"
+#include "core/ops/view.h"
 
 namespace tenon {
 namespace {
 
-// The dimension that -1 stands for: elements of X / product of the others.
+// The dimension that -1 stands for: elements of X / product of the others. Known factors are divided as numbers, so that
+// [N,16,5,5] to [-1,400] gives N.
 Result<Dim> Leftover(const SymShape& x, const SymShape& others, const std::vector<std::int64_t>& request) {
-  const Dim elements = x.Elements();
-  const Dim product = others.Elements();
-  // A zero among the others says nothing about the rest; zero elements then leave zero (as numpy and ONNX define it
-  // for an empty X with non-empty other dims).
-  TENON_INVALID_IF(product.Is(0), "Reshape cannot find the -1 of shape [{}] for an input of shape {}: the other dims "
-                   "have 0 elements.", fmt::join(request, ","), x);
-  TENON_INVALID_IF(elements.known() && product.known() && elements.value() % product.value() != 0,
-                   "Reshape of {} to [{}]: {} elements do not divide by {}.", x, fmt::join(request, ","), elements,
-                   product);
-  return FloorDiv(elements, product);
+  const std::int64_t divisor = others.Elements().value();
+  TENON_INVALID_IF(divisor == 0, "Reshape of {} to [{}]: the other dims have 0 elements, so the -1 could be anything.", x,
+                   fmt::join(request, ","));
+  std::int64_t known = 1;
+  Dim symbols = 1;
+  for (const Dim dim : x.dims()) {
+    if (dim.known()) {
+      known *= dim.value();
+    } else {
+      symbols = symbols * dim;
+    }
+  }
+  if (known % divisor == 0) return symbols * Dim(known / divisor);
+  TENON_INVALID_IF(symbols.known(), "Reshape of {} to [{}]: {} elements do not divide by {}.", x, fmt::join(request, ","),
+                   known, divisor);
+  return FloorDiv(symbols * Dim(known), divisor);
 }
 
 Status Infer(InferContext& context) {
@@ -60,27 +65,11 @@ Status Infer(InferContext& context) {
   return {};
 }
 
-Status Reference(const ReferenceArgs& args) {
-  const Tensor& x = args.inputs[0];
-  if (x.bytes() > 0 && args.outputs[0].raw() != x.raw()) {
-    std::memcpy(args.outputs[0].raw(), x.raw(), static_cast<std::size_t>(x.bytes()));
-  }
-  return {};
-}
-
-Status Gradient(GradBuilder& b, GradArgs& args) {
-  if (args.wants(0)) {
-    args.input_grads[0] = b.ReshapeTo(args.output_grads[0], b.type(args.inputs[0]).shape.Concrete());
-  }
-  return {};
-}
-
 }  // namespace
 
-void DefineOp_reshape(OpRegistry& ops);
 void DefineOp_reshape(OpRegistry& ops) {
   ops.Define("Reshape").Since(5).Input("data", kAllTypes).Input("shape", {DType::kI64}, "shape").Output("reshaped")
-      .Attr("allowzero", 0).InPlace(0, 0).ViewOfInput().Infer(Infer).Reference(Reference).Gradient(Gradient);
+      .Attr("allowzero", 0).InPlace(0, 0).ViewOfInput().Infer(Infer).Reference(CopyElements).Gradient(ReshapeBack);
 }
 
 }  // namespace tenon

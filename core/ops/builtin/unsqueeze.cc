@@ -1,9 +1,7 @@
 // Unsqueeze(X, axes): X with dimensions of extent 1 inserted so that they stand at `axes` of the output. ONNX Unsqueeze,
 // since opset 13 (axes as input).
 #include <algorithm>
-#include <cstring>
-
-#include "core/ops/op_def.h"
+#include "core/ops/view.h"
 
 namespace tenon {
 namespace {
@@ -30,27 +28,11 @@ Status Infer(InferContext& context) {
   return {};
 }
 
-Status Reference(const ReferenceArgs& args) {
-  const Tensor& x = args.inputs[0];
-  if (x.bytes() > 0 && args.outputs[0].raw() != x.raw()) {
-    std::memcpy(args.outputs[0].raw(), x.raw(), static_cast<std::size_t>(x.bytes()));
-  }
-  return {};
-}
-
-Status Gradient(GradBuilder& b, GradArgs& args) {
-  if (args.wants(0)) {
-    args.input_grads[0] = b.ReshapeTo(args.output_grads[0], b.type(args.inputs[0]).shape.Concrete());
-  }
-  return {};
-}
-
 }  // namespace
 
-void DefineOp_unsqueeze(OpRegistry& ops);
 void DefineOp_unsqueeze(OpRegistry& ops) {
   ops.Define("Unsqueeze").Since(13).Input("data", kAllTypes).Input("axes", {DType::kI64}, "axes").Output("expanded")
-      .InPlace(0, 0).ViewOfInput().Infer(Infer).Reference(Reference).Gradient(Gradient);
+      .InPlace(0, 0).ViewOfInput().Infer(Infer).Reference(CopyElements).Gradient(ReshapeBack);
 }
 
 }  // namespace tenon
