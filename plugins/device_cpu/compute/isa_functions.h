@@ -5,7 +5,9 @@
 
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/gemm.h"
+#include "plugins/device_cpu/compute/optimizer.h"
 #include "plugins/device_cpu/compute/parallel.h"
+#include "plugins/device_cpu/compute/softmax.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
 
@@ -16,5 +18,13 @@ int64_t ConvPoolForwardWorkspace(const ConvPoolForwardArgs& args, int64_t thread
 void ConvPoolForward(const ConvPoolForwardArgs& args, float* workspace, const Parallel& pool);
 int64_t ConvPoolBackwardWorkspace(const ConvPoolBackwardArgs& args, int64_t threads);
 void ConvPoolBackward(const ConvPoolBackwardArgs& args, float* workspace, const Parallel& pool);
+
+void Softmax(const SoftmaxArgs& args, const Parallel& pool);
+void SoftmaxGrad(const SoftmaxGradArgs& args, const Parallel& pool);
+void CrossEntropy(const CrossEntropyArgs& args, const Parallel& pool);
+void CrossEntropyGrad(const CrossEntropyGradArgs& args, const Parallel& pool);
+
+void Sgd(const SgdArgs& args, const Parallel& pool);
+void Adam(const AdamArgs& args, const Parallel& pool);
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

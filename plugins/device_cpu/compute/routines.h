@@ -6,7 +6,9 @@
 
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/gemm.h"
+#include "plugins/device_cpu/compute/optimizer.h"
 #include "plugins/device_cpu/compute/parallel.h"
+#include "plugins/device_cpu/compute/softmax.h"
 
 namespace tenon::cpu {
 
@@ -23,6 +25,14 @@ struct Routines {
   void (*conv_pool_forward)(const ConvPoolForwardArgs&, float* workspace, const Parallel&);
   int64_t (*conv_pool_backward_workspace)(const ConvPoolBackwardArgs&, int64_t threads);
   void (*conv_pool_backward)(const ConvPoolBackwardArgs&, float* workspace, const Parallel&);
+
+  void (*softmax)(const SoftmaxArgs&, const Parallel&);
+  void (*softmax_grad)(const SoftmaxGradArgs&, const Parallel&);
+  void (*cross_entropy)(const CrossEntropyArgs&, const Parallel&);
+  void (*cross_entropy_grad)(const CrossEntropyGradArgs&, const Parallel&);
+
+  void (*sgd)(const SgdArgs&, const Parallel&);
+  void (*adam)(const AdamArgs&, const Parallel&);
 };
 
 // The table for this processor. `isa`: "" or "auto" for the best one; a name for that one. Null if the name is unknown or

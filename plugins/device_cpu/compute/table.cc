@@ -17,6 +17,12 @@ const Routines kRoutines = {
     .conv_pool_forward = &ConvPoolForward,
     .conv_pool_backward_workspace = &ConvPoolBackwardWorkspace,
     .conv_pool_backward = &ConvPoolBackward,
+    .softmax = &Softmax,
+    .softmax_grad = &SoftmaxGrad,
+    .cross_entropy = &CrossEntropy,
+    .cross_entropy_grad = &CrossEntropyGrad,
+    .sgd = &Sgd,
+    .adam = &Adam,
 };
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

@@ -1,0 +1,99 @@
+// Elementary functions on vectors, about 2 ulp. NaN stays NaN everywhere. Included by files compiled per instruction set.
+#pragma once
+
+#include "plugins/device_cpu/compute/vec.h"
+
+namespace tenon::cpu::TENON_CPU_ISA {
+namespace {
+
+TENON_INLINE Vec Select(IVec mask, Vec yes, Vec no) { return mask ? yes : no; }
+TENON_INLINE Vec Abs(Vec x) { return Floats(Bits(x) & SetI(0x7fffffff)); }
+TENON_INLINE Vec CopySign(Vec size, Vec sign) {
+  return Floats((Bits(size) & SetI(0x7fffffff)) | (Bits(sign) & static_cast<int32_t>(0x80000000u)));
+}
+
+TENON_INLINE Vec Sqrt(Vec x) {
+#if TENON_CPU_LANES == 16 && defined(__AVX512F__)
+  return reinterpret_cast<Vec>(_mm512_sqrt_ps(reinterpret_cast<__m512>(x)));
+#elif TENON_CPU_LANES == 8 && defined(__AVX2__)
+  return reinterpret_cast<Vec>(_mm256_sqrt_ps(reinterpret_cast<__m256>(x)));
+#elif TENON_CPU_LANES == 4 && defined(__SSE2__)
+  return reinterpret_cast<Vec>(_mm_sqrt_ps(reinterpret_cast<__m128>(x)));
+#else
+  TENON_UNROLL for (int i = 0; i < kLanes; ++i) x[i] = __builtin_sqrtf(x[i]);
+  return x;
+#endif
+}
+
+// 2^n for whole n in [-126, 127].
+TENON_INLINE Vec PowerOfTwo(IVec n) { return Floats((n + 127) << 23); }
+
+// exp(x) by 2^n exp(r), |r| <= ln(2) / 2, and the Taylor series of degree 7.
+TENON_INLINE Vec Exp(Vec x) {
+  const Vec magic = Set(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number
+  x = Select(x < Set(-104.0f), Set(-104.0f), x);
+  x = Select(x > Set(89.0f), Set(89.0f), x);
+  const Vec shifted = x * Set(1.44269504f) + magic;
+  const Vec n = shifted - magic;
+  const IVec whole = Bits(shifted) - Bits(magic);
+  Vec r = x - n * Set(0.693359375f);
+  r = r - n * Set(-2.12194440e-4f);
+  Vec p = Set(1.0f / 5040);
+  p = p * r + Set(1.0f / 720);
+  p = p * r + Set(1.0f / 120);
+  p = p * r + Set(1.0f / 24);
+  p = p * r + Set(1.0f / 6);
+  p = p * r + Set(0.5f);
+  p = p * r * r + r + Set(1.0f);
+  const IVec half = whole >> 1;  // in two steps, so that results below 2^-126 come out as denormals
+  return p * PowerOfTwo(half) * PowerOfTwo(whole - half);
+}
+
+// log(x): x = m 2^e with m in [sqrt(1/2), sqrt(2)), then a polynomial in m - 1 (the classic Cephes coefficients).
+TENON_INLINE Vec Log(Vec x) {
+  const IVec small = x < Set(1.17549435e-38f);
+  const Vec scaled = Select(small, x * Set(8388608.0f), x);
+  IVec e = ((Bits(scaled) >> 23) & SetI(0xff)) - 126;
+  e = e - (small & SetI(23));
+  Vec m = Floats((Bits(scaled) & SetI(0x007fffff)) | SetI(0x3f000000));  // [0.5, 1)
+  const IVec low = m < Set(0.707106781f);
+  e = e + low;  // low is -1 where true
+  m = Select(low, m + m, m) - Set(1.0f);
+  const Vec n = __builtin_convertvector(e, Vec);
+  const Vec z = m * m;
+  Vec p = Set(7.0376836292e-2f);
+  p = p * m + Set(-1.1514610310e-1f);
+  p = p * m + Set(1.1676998740e-1f);
+  p = p * m + Set(-1.2420140846e-1f);
+  p = p * m + Set(1.4249322787e-1f);
+  p = p * m + Set(-1.6668057665e-1f);
+  p = p * m + Set(2.0000714765e-1f);
+  p = p * m + Set(-2.4999993993e-1f);
+  p = p * m + Set(3.3333331174e-1f);
+  Vec y = p * m * z + n * Set(-2.12194440e-4f) - z * Set(0.5f);
+  y = m + y + n * Set(0.693359375f);
+  const float infinity = __builtin_inff();
+  y = Select(x == Set(infinity), Set(infinity), y);
+  y = Select(x == Zero(), Set(-infinity), y);
+  y = Select(x < Zero(), Set(__builtin_nanf("")), y);
+  return Select(x != x, x, y);
+}
+
+TENON_INLINE Vec Tanh(Vec x) {
+  const Vec size = Abs(x);
+  const Vec z = x * x;
+  Vec p = Set(-5.70498872745e-3f);
+  p = p * z + Set(2.06390887954e-2f);
+  p = p * z + Set(-5.37397155531e-2f);
+  p = p * z + Set(1.33314422036e-1f);
+  p = p * z + Set(-3.33332819422e-1f);
+  const Vec near_zero = p * z * x + x;
+  const Vec far = Set(1.0f) - Set(2.0f) / (Exp(size + size) + Set(1.0f));
+  const Vec y = Select(size < Set(0.625f), near_zero, CopySign(far, x));
+  return Select(x != x, x, y);
+}
+
+TENON_INLINE Vec Sigmoid(Vec x) { return Set(1.0f) / (Set(1.0f) + Exp(-x)); }
+
+}  // namespace
+}  // namespace tenon::cpu::TENON_CPU_ISA
