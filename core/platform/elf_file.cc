@@ -77,7 +77,9 @@ std::string Hex(std::span<const std::uint8_t> bytes) {
 
 class Parser {
  public:
-  explicit Parser(const ByteSource& source) : source_(source) { file_.file_bytes = source.size(); }
+  Parser(const ByteSource& source, bool with_symbols) : source_(source), with_symbols_(with_symbols) {
+    file_.file_bytes = source.size();
+  }
 
   ElfFile Run() && {
     if (ReadHeader() && ReadProgramHeaders() && ReadNotes()) ReadDynamic();
@@ -257,7 +259,7 @@ class Parser {
     if (soname && !String(*soname, &file_.soname)) return BadString();
     if (!runpath) runpath = rpath;
     if (runpath && !String(*runpath, &file_.runpath)) return BadString();
-    return ReadSymbols();
+    return !with_symbols_ || ReadSymbols();
   }
 
   bool BadString() { return Fail(ElfProblem::kMalformed, "a name lies outside its string table"); }
@@ -356,6 +358,7 @@ class Parser {
   }
 
   const ByteSource& source_;
+  const bool with_symbols_;
   ElfFile file_;
   Elf64_Ehdr header_{};
   std::vector<Elf64_Phdr> segments_;
@@ -402,9 +405,11 @@ bool ElfFile::Defines(const std::string& name) const {
                      [&name](const ElfSymbol& symbol) { return symbol.defined && symbol.name == name; });
 }
 
-ElfFile ParseElf(std::span<const std::uint8_t> bytes) { return Parser(MemorySource(bytes)).Run(); }
+ElfFile ParseElf(std::span<const std::uint8_t> bytes, bool with_symbols) {
+  return Parser(MemorySource(bytes), with_symbols).Run();
+}
 
-ElfFile ReadElf(int descriptor) {
+ElfFile ReadElf(int descriptor, bool with_symbols) {
   struct stat info {};
   if (::fstat(descriptor, &info) != 0 || info.st_size < 0) {
     ElfFile file;
@@ -412,7 +417,7 @@ ElfFile ReadElf(int descriptor) {
     file.detail = std::strerror(errno);
     return file;
   }
-  return Parser(DescriptorSource(descriptor, static_cast<std::uint64_t>(info.st_size))).Run();
+  return Parser(DescriptorSource(descriptor, static_cast<std::uint64_t>(info.st_size)), with_symbols).Run();
 }
 
 }  // namespace tenon

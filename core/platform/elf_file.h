@@ -73,9 +73,10 @@ struct ElfFile {
 // Reads the program headers, notes and dynamic section of a 64-bit little-endian file. Nothing of the file is trusted:
 // every offset is checked against its size, and work and memory are bounded by it. No section header is used, so a
 // stripped file reads the same. Never fails: what is wrong stands in `problem`.
-ElfFile ParseElf(std::span<const std::uint8_t> bytes);
+// `with_symbols` false leaves the symbol table, the largest part, unread.
+ElfFile ParseElf(std::span<const std::uint8_t> bytes, bool with_symbols = true);
 
 // The same for an open file; reads only the parts it needs. The descriptor is neither moved nor closed.
-ElfFile ReadElf(int descriptor);
+ElfFile ReadElf(int descriptor, bool with_symbols = true);
 
 }  // namespace tenon

@@ -25,6 +25,11 @@ int UsableCores();
 
 // Nanoseconds of a clock that never goes back.
 std::int64_t MonotonicNs();
+// The same from the unadjusted hardware clock: the time base of traces.
+std::int64_t MonotonicRawNs();
+
+// Makes a folder and those above it. OK when it is there already.
+Status MakeFolders(const std::string& path);
 
 // How a child process ended, and what it wrote to the pipe handed to it.
 struct ChildResult {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,29 +11,34 @@ namespace tenon {
 
 struct ConfigTable;
 
-// The `plugins:` section of a run. Defaults, bounds and sentences stand in plugin_config.cc.
+// What happens with a plugin that somebody else could have changed (abi.md e.3 2).
+enum class TrustPolicy { kStrict, kWarn, kOff };
 
-// One entry of `plugins.load`: `device_cpu`, `./libvendor.so` or `{path: ./libvendor.so, required: true, options: {..}}`.
-// Exactly one of `name` and `path` is set.
-struct PluginLoadConfig {
-  std::string name;      // file <name>.so or lib<name>.so in the folders searched
-  ConfigPath path;       // a path, when a slash is in it
+// One entry of `plugins.load`.
+struct PluginLoadEntry {
+  std::string name;   // file <name>.so or lib<name>.so in the folders searched; or
+  std::string path;   // a file, absolute by now
   bool required = false;
-  ConfigNode options;    // a map for the plugin, or nothing; the plugin's own declaration checks it
-  Place place;           // of the entry
+  ConfigNode options;  // a map, or nothing
+  Place place;
+
+  // As the user wrote it, for messages.
+  const std::string& text() const { return name.empty() ? path : name; }
 };
 
-enum class PluginTrust { kStrict, kWarn, kOff };
-
-struct PluginConfig {
-  std::vector<ConfigPath> search;
-  std::vector<PluginLoadConfig> load;
-  std::map<std::string, ConfigPath> pin;          // plugin id -> path
-  std::map<std::string, std::int64_t> priority;   // plugin id -> number; higher wins
-  std::optional<PluginTrust> trust;               // absent: strict or warn by where the file lies
+// The `plugins:` section of a run, paths made absolute against the file they were written in.
+struct PluginsConfig {
+  std::vector<std::string> search;
+  std::vector<PluginLoadEntry> load;
+  std::map<std::string, std::string> pin;      // plugin id -> file
+  std::map<std::string, int> priority;         // plugin id -> rank, higher wins
+  std::optional<TrustPolicy> trust;            // none: strict in system folders, else warn
+  bool check = false;                          // validating layer between core and plugins
+  std::string file;                            // the config file, for messages; may be empty
 };
 
-const ConfigTable& ConfigTableOf(const PluginLoadConfig*);
-const ConfigTable& ConfigTableOf(const PluginConfig*);
+const ConfigTable& ConfigTableOf(const PluginLoadEntry*);
+const ConfigTable& ConfigTableOf(const PluginsConfig*);
+std::vector<std::string> ConfigNamesOf(TrustPolicy);
 
 }  // namespace tenon
