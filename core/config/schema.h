@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "core/config/table.h"
+
+namespace tenon {
+
+// The table as a JSON Schema (2020-12): names, types, bounds, defaults, sentences. Editors complete and check with it.
+std::string SchemaJson(const ConfigTable& root, const std::string& title);
+
+// The table as a reference page in Markdown: a section for each map, a line for each key.
+std::string SchemaMarkdown(const ConfigTable& root, const std::string& title);
+
+}  // namespace tenon

@@ -1,0 +1,174 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/config/load.h"
+#include "core/config/node.h"
+#include "core/data/data_config.h"
+#include "core/plugin/plugin_config.h"
+
+namespace tenon {
+
+// Everything a run file says, typed and checked. Bounds and sentences stand in run_config.cc; the reference page
+// docs/reference/config.md is made from them.
+
+enum class RunMode { kGraph, kPynative };
+enum class FallbackPolicy { kForbid, kWarn, kAllow };
+
+// --- network --------------------------------------------------------------------------------------------------------
+
+struct LeNet5Config {
+  static constexpr const char* kType = "lenet5";
+  std::int64_t num_classes = 10;
+};
+
+struct MlpConfig {
+  static constexpr const char* kType = "mlp";
+  std::vector<std::int64_t> hidden{512, 512};
+  std::int64_t num_classes = 10;
+};
+
+// A network of the zoo by name, or a list of layers. Exactly one of the two is set.
+struct NetworkConfig {
+  std::optional<std::variant<LeNet5Config, MlpConfig>> zoo;
+  ConfigNode layers;  // a list, read by the network builder; nothing when `zoo` is set
+  Place place;
+};
+
+// --- learning -------------------------------------------------------------------------------------------------------
+
+struct SoftmaxCrossEntropyConfig {
+  static constexpr const char* kType = "softmax_cross_entropy";
+};
+struct MseConfig {
+  static constexpr const char* kType = "mse";
+};
+using LossConfig = std::variant<SoftmaxCrossEntropyConfig, MseConfig>;
+
+struct SgdConfig {
+  static constexpr const char* kType = "sgd";
+  double lr = 0.01;
+  double momentum = 0.0;
+  double weight_decay = 0.0;
+  bool nesterov = false;
+};
+struct AdamConfig {
+  static constexpr const char* kType = "adam";
+  double lr = 0.001;
+  std::array<double, 2> betas{0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+};
+struct AdamWConfig {
+  static constexpr const char* kType = "adamw";
+  double lr = 0.001;
+  std::array<double, 2> betas{0.9, 0.999};
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+};
+using OptimizerConfig = std::variant<SgdConfig, AdamConfig, AdamWConfig>;
+double LearningRate(const OptimizerConfig& optimizer);
+
+struct ConstantScheduleConfig {
+  static constexpr const char* kType = "constant";
+  std::int64_t warmup_steps = 0;
+};
+struct StepScheduleConfig {
+  static constexpr const char* kType = "step";
+  std::int64_t warmup_steps = 0;
+  std::int64_t every = 30;  // epochs
+  double gamma = 0.1;
+};
+struct CosineScheduleConfig {
+  static constexpr const char* kType = "cosine";
+  std::int64_t warmup_steps = 0;
+  double min_lr = 0.0;
+};
+using ScheduleConfig = std::variant<ConstantScheduleConfig, StepScheduleConfig, CosineScheduleConfig>;
+
+struct TrainConfig {
+  std::int64_t epochs = 10;
+  std::optional<std::int64_t> steps;  // stop after so many, even within an epoch
+};
+
+struct EvalConfig {
+  std::int64_t every = 1;  // epochs; 0: only after the last one
+  std::vector<std::string> metrics{"loss", "accuracy"};
+};
+
+// --- what is written ------------------------------------------------------------------------------------------------
+
+struct CheckpointConfig {
+  std::int64_t every = 1;             // epochs; 0: none
+  std::optional<std::int64_t> steps;  // when set, saves every so many steps in place of `every`
+  std::int64_t keep = 3;              // the newest so many stay
+  std::string format = "ckpt";        // ckpt | safetensors
+};
+
+struct LogConfig {
+  std::int64_t every = 10;     // steps
+  std::string level = "info";  // debug | info | warning | error | critical
+};
+
+struct PassesConfig {
+  std::vector<std::string> disabled;
+};
+
+struct RunConfig {
+  std::string name;
+  std::int64_t seed = 1;
+  std::string device = "cpu";  // kind or kind:index
+  RunMode mode = RunMode::kGraph;
+  std::int64_t threads = 1;    // 0: all cores
+  FallbackPolicy fallback = FallbackPolicy::kForbid;
+  PluginsConfig plugins;
+  DataConfig data;
+  NetworkConfig network;
+  LossConfig loss;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  TrainConfig train;
+  EvalConfig eval;
+  CheckpointConfig checkpoint;
+  LogConfig log;
+  PassesConfig passes;
+  std::int64_t save_graphs = 0;
+  ConfigPath output;           // empty in the struct's default; after reading "runs/<name>" where nothing was written
+
+  ConfigNode source;           // the merged tree; PlaceOf(source, "device") finds where a key was written
+};
+
+// The name of the chosen kind: "sgd", "lenet5" ...
+template <class... Ts>
+const char* KindOf(const std::variant<Ts...>& value) {
+  return std::visit([](const auto& options) { return std::decay_t<decltype(options)>::kType; }, value);
+}
+
+const ConfigTable& ConfigTableOf(const RunConfig*);
+
+// How much of the config is wanted. A plugin tool needs no network; unknown keys are errors in any case.
+enum class RunConfigPart { kAll, kPluginsOnly };
+
+// Loads, merges and checks a run file. All problems of the file are in one error (INVALID_ARGUMENT, one line each).
+Result<RunConfig> LoadRunConfig(const ConfigSource& source, RunConfigPart part = RunConfigPart::kAll);
+
+// As LoadRunConfig for a merged tree.
+Result<RunConfig> ReadRunConfig(const ConfigNode& root, RunConfigPart part = RunConfigPart::kAll);
+
+// The whole config as YAML, defaults included; reading it again gives the same config.
+std::string PrintRunConfig(const RunConfig& config);
+// The same as one JSON object.
+std::string PrintRunConfigJson(const RunConfig& config);
+
+// The reference: a JSON Schema, and the page docs/reference/config.md.
+std::string RunConfigSchemaJson();
+std::string RunConfigSchemaMarkdown();
+
+}  // namespace tenon
