@@ -101,8 +101,7 @@ typedef struct tenon_comm_progress {
   uint64_t enqueued;
   uint64_t started;
   uint64_t finished;
-  int32_t waiting_for; /* optional: a rank that is waited for; -1: none or not known */
-  uint32_t reserved;
+  int64_t waiting_for; /* optional: a rank that is waited for; -1: none or not known */
 } tenon_comm_progress;
 
 typedef struct tenon_collective_vtable {

@@ -34,8 +34,8 @@ typedef struct tenon_layout_info {
   uint32_t flags;   /* tenon_layout_flag */
   uint64_t bytes;   /* of a tensor with these dims, padding included; 0 for an empty tensor */
   uint64_t align;   /* of its first byte */
-  tenon_str name;   /* for people: "nChw16c"; lives as long as the device */
-  int64_t* strides; /* optional: room for rank strides, filled when TENON_LAYOUT_IS_STRIDED */
+  int64_t* strides; /* NULL, or room for rank strides that is filled when TENON_LAYOUT_IS_STRIDED */
+  tenon_str name;   /* optional, for people: "nChw16c"; lives as long as the device */
 } tenon_layout_info;
 enum tenon_layout_flag {
   TENON_LAYOUT_IS_STRIDED = 1, /* dims and strides describe it fully */

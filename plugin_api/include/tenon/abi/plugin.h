@@ -48,6 +48,7 @@ typedef struct tenon_interface {
   uint32_t abi_minor; /* minor that the vtable was compiled at; vendor interfaces: their own version */
   tenon_str id;
   const void* vtable; /* starts with uint32_t struct_size */
+  uint64_t flags;     /* optional: reserved, 0 */
 } tenon_interface;
 
 enum tenon_sanitizer_kind {
@@ -110,9 +111,31 @@ typedef struct tenon_plugin_descriptor {
 #define TENON_PLUGIN_DESCRIPTOR_HEAD                                                            \
   sizeof(tenon_plugin_descriptor), TENON_DESCRIPTOR_MAGIC, TENON_ABI_MAJOR, TENON_TARGET_MINOR, \
       TENON_REQUIRED_HOST_MINOR, TENON_ABI_DRAFT
-/* Element of the interfaces array. */
-#define TENON_INTERFACE_RECORD(id, vtable_pointer) \
-  { sizeof(tenon_interface), TENON_TARGET_MINOR, TENON_STR(id), (vtable_pointer) }
+/* Element of the interfaces array; id is a string literal. */
+#ifdef __cplusplus
+}
+#if __cplusplus >= 201402L
+constexpr
+#else
+inline
+#endif
+    tenon_interface
+    tenon_abi_interface(tenon_str id, const void* vtable) {
+  tenon_interface record = TENON_INIT(tenon_interface);
+  record.abi_minor = TENON_TARGET_MINOR;
+  record.id = id;
+  record.vtable = vtable;
+  return record;
+}
+extern "C" {
+#define TENON_INTERFACE_RECORD(id, vtable_pointer) tenon_abi_interface(TENON_STR(id), (vtable_pointer))
+#else
+#define TENON_INTERFACE_RECORD(interface_id, vtable_pointer)                                                \
+  {                                                                                                         \
+    .struct_size = sizeof(tenon_interface), .abi_minor = TENON_TARGET_MINOR, .id = TENON_STR(interface_id), \
+    .vtable = (vtable_pointer)                                                                              \
+  }
+#endif
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TENON_BUILD_SANITIZER 1

@@ -236,8 +236,8 @@ typedef struct tenon_attribute {
   uint64_t count;
   const int64_t* ints;
   const double* floats;
-  const tenon_str* texts;
-  const tenon_tensor* tensor; /* optional */
+  const tenon_tensor* tensor;
+  const tenon_str* texts; /* optional */
 } tenon_attribute;
 
 /* ---- typed answer of a capability query ---- */
@@ -250,7 +250,7 @@ typedef struct tenon_value {
   int64_t i64;
   double f64;
   tenon_str text;      /* storage of the callee, valid as long as the queried object */
-  const int64_t* ints; /* likewise; i64 holds the count */
+  const int64_t* ints; /* optional, likewise; i64 holds the count */
 } tenon_value;
 
 /* ---- what went wrong; handed to host.h error_set ---- */

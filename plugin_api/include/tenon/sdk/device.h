@@ -174,7 +174,7 @@ inline int32_t LayoutInfo(tenon_device* device, uint32_t layout, uint32_t dtype,
                           tenon_layout_info* out, tenon_error* sink) noexcept {
   return OnDevice(device, sink, [&](Device& object, Error& error) {
     tenon_layout_info info = TENON_INIT(tenon_layout_info);
-    if (TENON_HAS_FIELD(out, tenon_layout_info, strides)) info.strides = out->strides;
+    info.strides = out->strides;
     const int32_t code = object.LayoutInfo(layout, dtype, Dims(dims, rank), info, error);
     if (code == TENON_OK) CopyOut(info, out);
     return code;
@@ -359,7 +359,7 @@ constexpr tenon_device_vtable MakeDeviceVtable() {
   table.status = &slots::DeviceStatus;
   table.layout_info = &slots::LayoutInfo;
   table.reorder = &slots::Reorder;
-  table.find_layout = &slots::FindLayout;
+  table.find_layout = &slots::FindLayout;  // last member
   return table;
 }
 constexpr tenon_memory_vtable MakeMemoryVtable() {
@@ -372,7 +372,7 @@ constexpr tenon_memory_vtable MakeMemoryVtable() {
   table.fill = &slots::Fill;
   table.wrap_external = &slots::WrapExternal;
   table.stats = &slots::Stats;
-  table.trim = &slots::Trim;
+  table.trim = &slots::Trim;  // last member
   return table;
 }
 constexpr tenon_stream_vtable MakeStreamVtable() {
@@ -390,7 +390,7 @@ constexpr tenon_stream_vtable MakeStreamVtable() {
   table.event_synchronize = &slots::SynchronizeEvent;
   table.event_elapsed = &slots::ElapsedEvent;
   table.native = &slots::NativeStream;
-  table.wrap_native = &slots::WrapNative;
+  table.wrap_native = &slots::WrapNative;  // last member
   return table;
 }
 inline constexpr tenon_device_vtable kDeviceVtable = MakeDeviceVtable();

@@ -46,7 +46,7 @@ class Error {
     info.requested_bytes = requested;
     info.free_bytes = free;
     info.total_bytes = total;
-    info.largest_free_bytes = largest;
+    info.largest_free_bytes = largest;  // last member
     return Fail(info);
   }
 

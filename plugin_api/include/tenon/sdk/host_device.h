@@ -81,7 +81,7 @@ class HostSpace : public Space {
     out.min_align = kMinAlign;
     out.max_bytes = limit_bytes_;
     out.native_memory_kind = Str("host");
-    out.name = Str("host memory");
+    out.name = Str("host memory");  // last member
   }
   int32_t Alloc(uint64_t bytes, uint64_t align, Stream*, uint32_t hint, Buffer** out, uint64_t& address,
                 Error& error) override {
@@ -224,7 +224,7 @@ class HostDevice : public Device {
     out.flags = TENON_LAYOUT_IS_STRIDED;
     out.bytes = DTypeBytes(dtype, dims.Elements());
     out.align = 64;
-    out.name = Str("strided");
+    out.name = Str("strided");  // last member
     if (out.strides != nullptr) {
       int64_t next = 1;
       for (uint32_t axis = dims.size(); axis-- > 0;) {

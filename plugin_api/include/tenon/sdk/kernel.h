@@ -92,7 +92,7 @@ class LayoutEmitter {
     signature.forms = forms;
     signature.form_count = form_count;
     signature.form_stride = sizeof(tenon_layout_form);
-    signature.tag = tag;
+    signature.tag = tag;  // last member
     const int32_t code = sink_->emit(sink_->user, &signature);
     if (code != TENON_OK) throw Failure(code, "The host refused a layout signature.");
   }
@@ -133,7 +133,7 @@ class PlanResult {
   // name must live as long as the kernel.
   void Algorithm(uint64_t id, std::string_view name) {
     raw_.algorithm = id;
-    raw_.algorithm_name = Str(name);
+    raw_.algorithm_name = Str(name);  // last member
   }
   // pairs must live until the next plan.
   void Aliases(const tenon_alias_pair* pairs, uint64_t count) {
@@ -303,7 +303,7 @@ struct KernelSlots {
     if constexpr (detail::HasPlan<T>::value) table.plan = &Plan;
     table.execute = &Execute;
     table.destroy = &Destroy;
-    if constexpr (detail::HasHeldBytes<T>::value) table.held_bytes = &HeldBytes;
+    if constexpr (detail::HasHeldBytes<T>::value) table.held_bytes = &HeldBytes;  // last member
     return table;
   }
   static constexpr tenon_kernel_vtable kVtable = Vtable();
@@ -351,7 +351,7 @@ constexpr tenon_kernel_def MakeKernel(std::string_view domain, std::string_view 
   def.host_outputs = options.host_outputs;
   def.vtable = &KernelSlots<T>::kVtable;
   def.user = options.user;
-  def.doc = Str(options.doc);
+  def.doc = Str(options.doc);  // last member
   return def;
 }
 
@@ -409,7 +409,7 @@ struct OpSlots {
     tenon_op_vtable table = TENON_INIT(tenon_op_vtable);
     if constexpr (detail::HasOperators<Tables>::value) table.list_operators = &ListOperators;
     table.list_kernels = &ListKernels;
-    table.release_caches = &ReleaseCaches;
+    table.release_caches = &ReleaseCaches;  // last member
     return table;
   }
   static constexpr tenon_op_vtable kVtable = Vtable();

@@ -250,7 +250,7 @@ constexpr tenon_param_def Param(std::string_view name, uint32_t flags = 0, Table
   def.dtypes = dtypes.first;
   def.dtype_count = static_cast<uint32_t>(dtypes.count);
   def.type_group = type_group;
-  def.doc = Str(doc);
+  def.doc = Str(doc);  // last member
   return def;
 }
 
@@ -261,7 +261,7 @@ constexpr tenon_attribute_def AttributeDef(std::string_view name, uint32_t kind,
   def.kind = kind;
   def.name = Str(name);
   def.default_value = default_value;
-  def.doc = Str(doc);
+  def.doc = Str(doc);  // last member
   return def;
 }
 constexpr tenon_attribute IntDefault(int64_t value) {
@@ -361,7 +361,7 @@ class OperatorBuilder {
     return *this;
   }
   constexpr OperatorBuilder& Doc(std::string_view text) {
-    def_.doc = Str(text);
+    def_.doc = Str(text);  // last member
     return *this;
   }
   constexpr operator tenon_operator_def() const { return def_; }  // NOLINT: implicit on purpose

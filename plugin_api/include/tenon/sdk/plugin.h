@@ -92,7 +92,7 @@ inline void DestroyPlugin(tenon_plugin* handle) noexcept { delete Plugin::From(h
 
 // Interface record; what a table of interfaces consists of.
 constexpr tenon_interface Interface(std::string_view id, const void* vtable) {
-  return {sizeof(tenon_interface), TENON_TARGET_MINOR, Str(id), vtable};
+  return tenon_abi_interface(Str(id), vtable);
 }
 
 template <typename T>
@@ -104,22 +104,26 @@ constexpr tenon_plugin_descriptor Descriptor(std::string_view id, std::string_vi
 #else
   constexpr uint32_t kDebug = 1;
 #endif
-  return {TENON_PLUGIN_DESCRIPTOR_HEAD,
-          Str(id),
-          Str(version),
-          Str(vendor),
-          Str(licence),
-          kinds,
-          TENON_BUILD_SANITIZER,
-          kDebug,
-          Str(__VERSION__),
-          Str(std::string_view()),
-          interfaces,
-          interface_count,
-          sizeof(tenon_interface),
-          &CreatePlugin<T>,
-          &DestroyPlugin,
-          nullptr};
+  tenon_plugin_descriptor descriptor = TENON_INIT(tenon_plugin_descriptor);
+  descriptor.magic = TENON_DESCRIPTOR_MAGIC;
+  descriptor.abi_major = TENON_ABI_MAJOR;
+  descriptor.abi_minor = TENON_TARGET_MINOR;
+  descriptor.oldest_host_minor = TENON_REQUIRED_HOST_MINOR;
+  descriptor.abi_draft = TENON_ABI_DRAFT;
+  descriptor.plugin_id = Str(id);
+  descriptor.plugin_version = Str(version);
+  descriptor.vendor = Str(vendor);
+  descriptor.licence = Str(licence);
+  descriptor.kinds = kinds;
+  descriptor.sanitizer = TENON_BUILD_SANITIZER;
+  descriptor.debug_build = kDebug;
+  descriptor.compiler = Str(__VERSION__);
+  descriptor.interfaces = interfaces;
+  descriptor.interface_count = interface_count;
+  descriptor.interface_stride = sizeof(tenon_interface);
+  descriptor.create = &CreatePlugin<T>;
+  descriptor.destroy = &DestroyPlugin;
+  return descriptor;
 }
 
 // What tenon_plugin_query_v1 answers: NULL to a host of another major.
