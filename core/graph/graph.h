@@ -48,6 +48,7 @@ struct FusedOp {
   std::vector<Source> gradient_inputs;
   // Which forward input each output of the gradient operator belongs to.
   std::vector<int> gradient_outputs;
+  std::vector<OpDef::InPlacePair> in_place;
 };
 
 // One application of an operator.

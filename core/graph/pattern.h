@@ -71,8 +71,7 @@ struct FusionRule {
   int version = 0;
   std::vector<SavedValue> saved;
   bool has_gradient = false;
-  FusedOp gradient;  // prototype of the node's FusedOp
-  std::vector<OpDef::InPlacePair> in_place;
+  FusedOp node;  // prototype of the fused node's FusedOp
   // The plugin's word on a candidate; a refusal gives its reason in `why`.
   std::function<bool(const Graph& graph, const PatternMatch& match, const Attributes& attrs, bool training,
                      std::string* why)>

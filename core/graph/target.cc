@@ -8,6 +8,7 @@ KernelQuery QueryOf(const Graph& graph, const Node& node) {
   query.type = node.type;
   query.version = node.version;
   query.def = node.def;
+  query.fused = node.fused.get();
   query.attrs = &node.attrs;
   for (const ValueId input : node.inputs) {
     query.inputs.push_back(input == kNone ? ValueType{} : graph.value(input).type);

@@ -20,6 +20,7 @@ struct KernelQuery {
   std::string domain, type;
   int version = 0;
   const OpDef* def = nullptr;     // null for fused operators
+  const FusedOp* fused = nullptr; // of fused operators
   const Attributes* attrs = nullptr;
   std::vector<ValueType> inputs;  // undefined: absent
   std::vector<ValueType> outputs; // undefined: not wanted

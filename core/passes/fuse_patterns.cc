@@ -31,7 +31,7 @@ void ReplaceMatch(Compilation& state, const FusionRule& rule, const PatternMatch
                   bool keep_saved) {
   Graph& graph = state.graph;
   const NodeId anchor = *std::max_element(match.nodes.begin(), match.nodes.end());
-  auto fused = std::make_shared<FusedOp>(rule.gradient);
+  auto fused = std::make_shared<FusedOp>(rule.node);
   fused->pattern = rule.name;
   std::string name;
   for (const NodeId id : match.nodes) {

@@ -53,6 +53,10 @@ class Tensor {
   // Same storage seen with another shape of the same element count.
   Result<Tensor> Reshaped(const Shape& shape) const;
 
+  // Lets the tensor show other memory that the caller keeps alive; the program's operands are moved this way without
+  // allocation.
+  void PointTo(void* data) { data_ = data; }
+
   // "float32[2,3]"
   std::string Describe() const;
 

@@ -1,0 +1,116 @@
+#include "core/exec/abi_query.h"
+
+#include "core/plugin/error_sink.h"
+
+namespace tenon::exec {
+
+AbiAttributes::AbiAttributes(const Attributes& attrs) {
+  for (const auto& item : attrs.items()) {
+    tenon_attribute record = TENON_INIT(tenon_attribute);
+    record.name = ToStr(item.first);
+    const AttrValue& value = item.second;
+    switch (TypeOf(value)) {
+      case AttrType::kInt:
+        record.kind = TENON_ATTRIBUTE_INT;
+        record.i64 = std::get<std::int64_t>(value);
+        break;
+      case AttrType::kFloat:
+        record.kind = TENON_ATTRIBUTE_FLOAT;
+        record.f64 = std::get<double>(value);
+        break;
+      case AttrType::kText:
+        record.kind = TENON_ATTRIBUTE_TEXT;
+        record.text = ToStr(std::get<std::string>(value));
+        break;
+      case AttrType::kTensor: {
+        const Tensor& tensor = std::get<Tensor>(value);
+        tensors_.push_back(ViewOf(tensor.dtype(), tensor.shape(), TENON_LAYOUT_STRIDED,
+                                  reinterpret_cast<std::uint64_t>(tensor.raw()), true));
+        record.kind = TENON_ATTRIBUTE_TENSOR;
+        record.tensor = &tensors_.back();
+        break;
+      }
+      case AttrType::kInts: {
+        const auto& values = std::get<std::vector<std::int64_t>>(value);
+        record.kind = TENON_ATTRIBUTE_INTS;
+        record.ints = values.data();
+        record.count = values.size();
+        break;
+      }
+      case AttrType::kFloats: {
+        const auto& values = std::get<std::vector<double>>(value);
+        record.kind = TENON_ATTRIBUTE_FLOATS;
+        record.floats = values.data();
+        record.count = values.size();
+        break;
+      }
+      case AttrType::kTexts: {
+        std::vector<tenon_str>& views = texts_.emplace_back();
+        for (const std::string& text : std::get<std::vector<std::string>>(value)) views.push_back(ToStr(text));
+        record.kind = TENON_ATTRIBUTE_TEXTS;
+        record.texts = views.data();
+        record.count = views.size();
+        break;
+      }
+    }
+    records_.push_back(record);
+  }
+}
+
+AbiValues::AbiValues(std::span<const ValueType> types, const std::vector<bool>& constant,
+                     std::span<const graph::LayoutId> layouts) {
+  shapes_.resize(types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    tenon_value_desc record = TENON_INIT(tenon_value_desc);
+    if (!types[i].defined()) {
+      record.flags = TENON_TENSOR_ABSENT;
+    } else {
+      shapes_[i] = types[i].shape.Concrete();
+      record.dtype = static_cast<std::uint32_t>(types[i].dtype);
+      record.rank = static_cast<std::uint32_t>(shapes_[i].rank());
+      record.dims = shapes_[i].data();
+      if (shapes_[i].elements() == 0) record.flags |= TENON_TENSOR_EMPTY;
+      if (i < constant.size() && constant[i]) record.flags |= TENON_TENSOR_CONSTANT;
+      if (i < layouts.size()) record.layout = layouts[i];
+    }
+    records_.push_back(record);
+  }
+}
+
+AbiQuery::AbiQuery(const graph::KernelQuery& query, const Device& device, const PluginHandle& asked,
+                   const QueryOptions& options)
+    : attributes_(*query.attrs),
+      inputs_(query.inputs, {}, {}),
+      outputs_(query.outputs, {}, {}),
+      record_(TENON_INIT(tenon_kernel_query)) {
+  record_.math_flags = TENON_MATH_DETERMINISTIC | TENON_MATH_ACCUMULATE_F32;
+  if (options.training) record_.math_flags |= TENON_MATH_TRAINING;
+  record_.domain = ToStr(query.domain);
+  record_.op_type = ToStr(query.type);
+  const int version = query.version == 0 && query.def != nullptr ? query.def->since() : query.version;
+  record_.version = static_cast<std::uint32_t>(version);
+  record_.thread_budget = options.thread_budget;
+  record_.attributes = attributes_.data();
+  record_.attribute_count = attributes_.size();
+  record_.attribute_stride = sizeof(tenon_attribute);
+  record_.inputs = inputs_.data();
+  record_.input_count = inputs_.size();
+  record_.input_stride = sizeof(tenon_value_desc);
+  record_.outputs = outputs_.data();
+  record_.output_count = outputs_.size();
+  record_.output_stride = sizeof(tenon_value_desc);
+  record_.device_kind = ToStr(device.kind());
+  record_.device = asked.instance == device.plugin().instance ? device.handle() : nullptr;
+  record_.native_stream_kind = ToStr(device.native_stream_kind());
+}
+
+ReasonCatcher::ReasonCatcher() : sink_(TENON_INIT(tenon_reason_sink)) {
+  sink_.user = this;
+  sink_.reason = &ReasonCatcher::Take;
+}
+
+void ReasonCatcher::Take(void* user, std::int32_t, tenon_str text) {
+  static_cast<ReasonCatcher*>(user)->text_ = View(text);
+}
+
+}  // namespace tenon::exec

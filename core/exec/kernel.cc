@@ -1,0 +1,73 @@
+#include "core/exec/kernel.h"
+
+#include "core/plugin/error_sink.h"
+
+namespace tenon::exec {
+namespace {
+
+// In-place pairs of an operator's definition. Variadic updates pair output k with input first + k, and the states behind
+// them (inputs after the parameters and gradients) with the outputs that follow.
+std::vector<graph::InPlaceChoice> PairsOf(const OpDef& def, const Attributes& attrs, std::size_t outputs) {
+  std::vector<graph::InPlaceChoice> pairs;
+  for (const OpDef::InPlacePair& pair : def.in_place()) pairs.push_back({pair.output, pair.input, pair.must});
+  if (def.updates_first_input() < 0) return pairs;
+  const int count = static_cast<int>(attrs.Int("count", 1));
+  for (int k = 0; k < static_cast<int>(outputs); ++k) {
+    const bool is_state = k >= count;  // states stand after parameters and gradients
+    pairs.push_back({k, def.updates_first_input() + k + (is_state ? count : 0), true});
+  }
+  return pairs;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PluginKernel>> PluginKernel::Make(const KernelEntry& entry, const graph::KernelQuery& query,
+                                                         std::span<const graph::LayoutId> inputs,
+                                                         std::span<const graph::LayoutId> outputs, const Device& device,
+                                                         const QueryOptions& options) {
+  std::unique_ptr<PluginKernel> kernel(new PluginKernel(entry));
+  const AbiQuery abi(query, device, *entry.plugin, options);
+  tenon_error error;
+  const std::int32_t created = entry.vtable.create(entry.plugin->instance, entry.def, &abi.record(), &kernel->kernel_, &error);
+  TENON_TRY_WHILE(ToStatus(created, error, entry.plugin->id), "creating kernel {}", entry.name);
+  if (query.def != nullptr) kernel->in_place_ = PairsOf(*query.def, *query.attrs, query.outputs.size());
+  if (query.fused != nullptr) {
+    for (const OpDef::InPlacePair& pair : query.fused->in_place) kernel->in_place_.push_back({pair.output, pair.input, pair.must});
+  }
+  if (entry.vtable.plan == nullptr) return kernel;
+  const AbiValues in(query.inputs, query.constant, inputs), out(query.outputs, {}, outputs);
+  tenon_plan_args args = TENON_INIT(tenon_plan_args);
+  args.math_flags = abi.record().math_flags;
+  args.inputs = in.data();
+  args.input_count = in.size();
+  args.input_stride = sizeof(tenon_value_desc);
+  args.outputs = out.data();
+  args.output_count = out.size();
+  args.output_stride = sizeof(tenon_value_desc);
+  args.thread_budget = options.thread_budget;
+  tenon_plan_result result = TENON_INIT(tenon_plan_result);
+  const std::int32_t planned = entry.vtable.plan(kernel->kernel_, &args, &result, &error);
+  TENON_TRY_WHILE(ToStatus(planned, error, entry.plugin->id), "planning kernel {}", entry.name);
+  kernel->workspace_bytes_ = static_cast<std::int64_t>(result.workspace_bytes);
+  kernel->no_op_ = (result.flags & TENON_PLAN_NO_OP) != 0;
+  for (std::uint64_t i = 0; i < result.alias_count; ++i) {
+    const tenon_alias_pair& pair = result.aliases[i];
+    kernel->in_place_.push_back(
+        {static_cast<int>(pair.output), static_cast<int>(pair.input), (pair.flags & TENON_ALIAS_MUST) != 0});
+  }
+  return kernel;
+}
+
+PluginKernel::~PluginKernel() {
+  if (kernel_ != nullptr) entry_.vtable.destroy(kernel_);
+}
+
+ReferenceKernel::ReferenceKernel(const OpDef& def, const Attributes& attrs, std::size_t outputs)
+    : def_(def), in_place_(PairsOf(def, attrs, outputs)) {}
+
+const std::string& ReferenceKernel::name() const {
+  static const std::string kName = "reference";
+  return kName;
+}
+
+}  // namespace tenon::exec

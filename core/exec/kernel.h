@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/exec/kernel_catalog.h"
+#include "core/graph/target.h"
+
+namespace tenon::exec {
+
+// A kernel instance of a plugin, planned for fixed shapes and layouts.
+class PluginKernel final : public graph::PlannedKernel {
+ public:
+  static Result<std::unique_ptr<PluginKernel>> Make(const KernelEntry& entry, const graph::KernelQuery& query,
+                                                    std::span<const graph::LayoutId> inputs,
+                                                    std::span<const graph::LayoutId> outputs, const Device& device,
+                                                    const QueryOptions& options);
+  ~PluginKernel() override;
+  PluginKernel(const PluginKernel&) = delete;
+  PluginKernel& operator=(const PluginKernel&) = delete;
+
+  std::int64_t workspace_bytes() const override { return workspace_bytes_; }
+  const std::vector<graph::InPlaceChoice>& in_place() const override { return in_place_; }
+  const std::string& name() const override { return entry_.name; }
+  bool is_reference() const override { return false; }
+  bool no_op() const { return no_op_; }
+
+  tenon_kernel* handle() const { return kernel_; }
+  const tenon_kernel_vtable& vtable() const { return entry_.vtable; }
+  const std::string& plugin_id() const { return entry_.plugin->id; }
+
+ private:
+  explicit PluginKernel(const KernelEntry& entry) : entry_(entry) {}
+
+  KernelEntry entry_;
+  tenon_kernel* kernel_ = nullptr;
+  std::int64_t workspace_bytes_ = 0;
+  bool no_op_ = false;
+  std::vector<graph::InPlaceChoice> in_place_;
+};
+
+// The operator's own reference on host-readable memory: the normal last choice, counted in the summary.
+class ReferenceKernel final : public graph::PlannedKernel {
+ public:
+  ReferenceKernel(const OpDef& def, const Attributes& attrs, std::size_t outputs);
+  std::int64_t workspace_bytes() const override { return 0; }
+  const std::vector<graph::InPlaceChoice>& in_place() const override { return in_place_; }
+  const std::string& name() const override;
+  bool is_reference() const override { return true; }
+  const OpDef& def() const { return def_; }
+
+ private:
+  const OpDef& def_;
+  std::vector<graph::InPlaceChoice> in_place_;
+};
+
+}  // namespace tenon::exec
