@@ -1,20 +1,17 @@
 #!/usr/bin/env python3
-"""Rewrites what is derived from the ABI headers: the header hash in version.h. Run it after every change of a header."""
-import hashlib
-import pathlib
+"""Rewrites what is derived from the ABI headers; run it after every change of a header and read the diff.
+
+  version.h      hash of the other headers
+  layout.txt     size, alignment and members of every struct
+  constants.txt  enumerators, macros, function types, exported symbols
+  ledger.txt     first minor of every slot, field and enumerator (new ones get today's minor)
+"""
+import argparse
 import re
 import sys
 
-INCLUDE = pathlib.Path(__file__).resolve().parent.parent / "include" / "tenon" / "abi"
-
-
-def header_hash(folder):
-    """SHA-1 over all ABI headers but version.h, in name order."""
-    digest = hashlib.sha1()
-    for header in sorted(folder.glob("*.h")):
-        if header.name != "version.h":
-            digest.update(header.read_bytes())
-    return digest.hexdigest()
+import abi_headers
+import layout
 
 
 def with_hash(text, value):
@@ -25,13 +22,27 @@ def with_hash(text, value):
                   lambda _: "#define TENON_ABI_HEADER_HASH_BYTES \\\n  %s\n" % octets, text, flags=re.DOTALL)
 
 
+def write(path, text):
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+        print("%s: updated" % path.name)
+
+
 def main():
-    path = INCLUDE / "version.h"
-    old = path.read_text()
-    new = with_hash(old, header_hash(INCLUDE))
-    if new != old:
-        path.write_text(new)
-        print("version.h: header hash updated")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cc", default="cc", help="C compiler that is asked for sizes and offsets")
+    arguments = parser.parse_args()
+
+    version = abi_headers.INCLUDE / "tenon" / "abi" / "version.h"
+    write(version, with_hash(version.read_text(), abi_headers.header_hash()))
+    api = abi_headers.read()
+    measured = layout.measure(api, abi_headers.INCLUDE, arguments.cc)
+    write(abi_headers.ROOT / "layout.txt", layout.layout_text(measured, api))
+    write(abi_headers.ROOT / "constants.txt", layout.constants_text(api))
+    ledger = abi_headers.ROOT / "ledger.txt"
+    old = layout.parse_ledger(ledger.read_text()) if ledger.exists() else {}
+    minor = "%s.%s" % (api.macros["TENON_ABI_MAJOR"], api.macros["TENON_ABI_MINOR"])
+    write(ledger, layout.ledger_text(api, old, minor))
     return 0
 
 

@@ -383,6 +383,7 @@ typedef struct tenon_layout_sink {
    * @errors INVALID_ARGUMENT (counts) RESOURCE_EXHAUSTED @reentrant yes @capture no @shutdown no @fork never
    * @fallback n/a @idempotent yes */
   int32_t (*emit)(void* user, const tenon_layout_signature* signature);
+  const tenon_reason_sink* reason; /* optional: hears why layouts are not offered; NULL: nobody listens */
 } tenon_layout_sink;
 
 /* Concrete shapes (and strides where strided) and chosen layouts. */

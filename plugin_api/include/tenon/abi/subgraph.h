@@ -59,6 +59,7 @@ typedef struct tenon_match_value {
   uint32_t flags;               /* reserved, 0 */
   tenon_str name;               /* without % */
   const tenon_value_desc* desc; /* dims may be -1; ABSENT for an optional operand that is not there */
+  tenon_str op_type;            /* optional: type of the node that makes it; empty for inputs */
 } tenon_match_value;
 typedef struct tenon_match {
   uint32_t struct_size;

@@ -271,7 +271,7 @@ typedef struct tenon_error_info {
   uint64_t requested_bytes;
   uint64_t free_bytes;
   uint64_t total_bytes;
-  uint64_t largest_free_bytes;
+  uint64_t largest_free_bytes; /* optional */
 } tenon_error_info;
 
 /* Receives the reason of a refusal: "why is this node not on the device?" Works before create, too. */
