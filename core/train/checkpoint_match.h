@@ -23,9 +23,9 @@ struct MatchOptions {
   bool lenient = false;  // false: any difference is an error; true: what fits is taken, the rest is counted
   // Names of the file to names of the targets. A key that ends in '.' is a prefix: {"backbone.": "net."}; an exact name
   // beats a prefix, a longer prefix a shorter one.
-  std::map<std::string, std::string> rename;
+  std::map<std::string, std::string> rename{};
   // Names of the file that nobody asked for and that are no difference, as the scalars of a run.
-  std::function<bool(const std::string&)> ignore;
+  std::function<bool(const std::string&)> ignore{};
 };
 
 // Which tensor of the file goes where, and what did not fit.

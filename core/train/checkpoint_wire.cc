@@ -365,8 +365,11 @@ Result<Checkpoint> ReadCkpt(std::span<const std::uint8_t> file, bool* checksum) 
   WireReader reader(file, 0);
   Assembler assembler;
   while (!reader.done()) {
+    const std::int64_t start = reader.offset();
     TENON_ASSIGN(const WireField field, reader.Next());
-    if (field.number != kValue || !field.is_bytes) continue;
+    if (field.number != kValue || !field.is_bytes) {
+      return Error(Code::kDataLoss, "Field {} at byte {} does not belong into a checkpoint.", field.number, start);
+    }
     TENON_ASSIGN(const RawValue value, ReadValue(WireReader(field.bytes, reader.OffsetOf(field.bytes))));
     const std::int64_t left = file.data() + file.size() - field.bytes.data();
     TENON_TRY(assembler.Take(value, left));
