@@ -318,9 +318,13 @@ Status CheckChecksum(std::span<const std::uint8_t>* file, bool* checksum) {
   if (std::memcmp(trailer.data(), kChecksumMark.data(), kChecksumMark.size()) != 0) return {};
   *file = file->first(file->size() - kChecksumBytes);
   std::uint64_t stored = 0;
-  for (std::size_t i = kChecksumMark.size(); i < kChecksumBytes; ++i) stored = (stored << 8) | trailer[i];
+  bool fits = true;  // ten bytes, of which a CRC-32 needs four
+  for (std::size_t i = kChecksumMark.size(); i < kChecksumBytes; ++i) {
+    stored = (stored << 8) | trailer[i];
+    fits = fits && stored <= 0xffffffffU;
+  }
   const std::uint32_t computed = Crc32(0, file->data(), file->size());
-  if (stored != computed) {
+  if (!fits || stored != computed) {
     return Error(Code::kDataLoss, "The checksum is wrong: the file says {:08x}, its content gives {:08x}. It was changed "
                  "or damaged after it was written.", stored, computed);
   }
