@@ -82,6 +82,39 @@ CC
   script=$(grep -rlE 'tenon_plugin_query_v1;' plugin_api/cmake | head -1) && sed -i 's/tenon_plugin_query_v1;/tenon_plugin_query_v1; second_symbol;/' "$script"
 }
 
+check_contracts() { python3 tools/check_abi.py contracts; }
+break_contracts() { edit_header stream.h '@threads T3 @blocks never' '@blocks never'; }
+
+check_layout() { python3 tools/check_abi.py layout; }
+break_layout_swap() {
+  edit_header stream.h '(*event_record)' '(*swapped)' && edit_header stream.h '(*event_query)' '(*event_record)' &&
+    edit_header stream.h '(*swapped)' '(*event_query)'
+}
+break_layout_shift() {
+  edit_header stream.h '  int32_t (*stream_query)' '  void (*shifts_the_rest)(tenon_stream* stream);
+  int32_t (*stream_query)'
+}
+break_layout_cut() { edit_header stream.h '  uint32_t reserved;
+' ''; }
+
+check_constants() { python3 tools/check_abi.py constants; }
+break_constants() { edit_header stream.h 'TENON_STREAM_COPY = 2' 'TENON_STREAM_COPY = 4'; }
+
+check_hash() { python3 tools/check_abi.py hash; }
+break_hash() { edit_header stream.h '#endif' '/* one comment more */
+#endif'; }
+
+# edit_header <header> <old> <new>: replaces the first occurrence; fails when there is none.
+edit_header() {
+  python3 -c '
+import sys
+path, old, new = sys.argv[1:]
+text = open(path).read()
+if old not in text:
+    sys.exit(f"{path} does not hold {old!r}")
+open(path, "w").write(text.replace(old, new, 1))' "plugin_api/include/tenon/abi/$1" "$2" "$3"
+}
+
 # A program that links nothing special stands for the tenon program.
 check_links() {
   echo 'int main() {}' >main.cc && g++ main.cc -o program -Wl,--no-as-needed $(cat extra_library 2>/dev/null) &&
@@ -110,6 +143,12 @@ guard layers "core/tensor includes core/exec" check_layers break_layers
 guard plugin_alone "plugins/device_cpu includes core/base" check_plugin_alone break_plugin_alone
 guard vendor_words "a comment in core/ names a vendor" check_vendor_words break_vendor_words
 guard exports "a plugin exports a second symbol" check_exports break_exports
+guard contracts "a slot loses a field of its contract" check_contracts break_contracts
+guard layout_swap "two slots of a vtable are swapped" check_layout break_layout_swap
+guard layout_shift "a slot is inserted in mid-vtable" check_layout break_layout_shift
+guard layout_cut "a field of a struct is removed" check_layout break_layout_cut
+guard constants "an enumerator changes its value" check_constants break_constants
+guard hash "a header changes without a new draft hash" check_hash break_hash
 guard links "the tenon program links a vendor library" check_links break_links
 guard face "a program describes a flag with an empty sentence" check_face_flags break_face_flags
 
