@@ -118,7 +118,7 @@ Result<RunState> ReadRunScalars(const Checkpoint& checkpoint) {
   state.learning_rate = Number(checkpoint, kLearningRate).value_or(0);
   state.momentum = Number(checkpoint, kMomentum);
   if (const std::optional<double> scale = Number(checkpoint, kScale)) {
-    state.scaler.emplace();
+    state.scaler = RunState::Scaler{};
     state.scaler->scale = *scale;
     TENON_ASSIGN(state.scaler->good_steps, Integer(checkpoint, kGoodSteps, 0));
     TENON_ASSIGN(state.scaler->skipped_steps, Integer(checkpoint, kSkippedSteps, 0));
