@@ -39,7 +39,8 @@ typedef struct tenon_host_info {
   uint32_t abi_minor;
   uint32_t oldest_plugin_minor; /* plugins built against an older minor are refused */
   uint32_t abi_draft;
-  tenon_str host_version; /* optional, for messages */
+  tenon_str host_version; /* for messages; may be empty */
+  uint64_t features;      /* optional: reserved, 0 */
 } tenon_host_info;
 
 /* One interface of the plugin. */

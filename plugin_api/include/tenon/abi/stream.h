@@ -13,9 +13,8 @@ enum tenon_stream_role { TENON_STREAM_COMPUTE = 1, TENON_STREAM_COPY = 2, TENON_
 typedef struct tenon_stream_options {
   uint32_t struct_size;
   uint32_t role;    /* tenon_stream_role, a hint */
-  int32_t priority; /* 0 normal, negative more urgent; unsupported values are clamped */
-  uint32_t reserved;
-  tenon_str name; /* optional, for people */
+  tenon_str name;   /* for people; may be empty */
+  int64_t priority; /* optional: 0 normal, negative more urgent; unsupported values are clamped */
 } tenon_stream_options;
 
 enum tenon_event_flag { TENON_EVENT_TIMING = 1 };

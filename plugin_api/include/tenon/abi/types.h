@@ -284,6 +284,7 @@ typedef struct tenon_reason_sink {
    * @null the slot may be NULL: nobody listens @errors none @reentrant yes @capture yes @shutdown yes @fork never
    * @fallback the reason is not recorded @idempotent yes */
   void (*reason)(void* user, int32_t code, tenon_str text);
+  uint64_t subject; /* optional: the host's own, 0 */
 } tenon_reason_sink;
 
 /* A function of unknown type, for experimental entries: cast it to the documented type before the call. */
