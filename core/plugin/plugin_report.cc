@@ -1,0 +1,118 @@
+#include "core/plugin/plugin_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "core/base/digest.h"
+#include "core/base/text.h"
+
+namespace tenon {
+
+namespace {
+
+// "…" is avoided: terminals without UTF-8 exist.
+std::string Cut(const std::string& text, std::size_t width) {
+  if (text.size() <= width) return text;
+  return width <= 3 ? text.substr(0, width) : text.substr(0, width - 3) + "...";
+}
+
+// Keeps the end of a path, which is what tells files apart.
+std::string CutPath(const std::string& path, std::size_t width) {
+  if (path.size() <= width) return path;
+  return width <= 3 ? path.substr(0, width) : "..." + path.substr(path.size() - (width - 3));
+}
+
+// Words of `text` in lines of at most `width` columns, each after `indent` blanks.
+std::string Wrap(const std::string& text, std::size_t indent, std::size_t width) {
+  const std::string margin(indent, ' ');
+  std::string out;
+  std::string line;
+  for (const std::string& word : Split(text, ' ')) {
+    if (!line.empty() && indent + line.size() + 1 + word.size() > width) {
+      out += margin + line + "\n";
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+  }
+  if (!line.empty()) out += margin + line + "\n";
+  return out;
+}
+
+std::string Abi(const PluginReport& report) {
+  if (report.abi_built.empty()) return "-";
+  return report.abi_built + (report.draft ? " draft" : "");
+}
+
+}  // namespace
+
+const char* PluginStateName(PluginState state) {
+  switch (state) {
+    case PluginState::kLoaded: return "loaded";
+    case PluginState::kSkipped: return "skipped";
+    case PluginState::kRefused: return "refused";
+  }
+  return "";
+}
+
+nlohmann::json PluginReportsToJson(std::span<const PluginReport> reports) {
+  nlohmann::json array = nlohmann::json::array();
+  for (const PluginReport& report : reports) {
+    nlohmann::json abi = {{"built", report.abi_built}, {"effective", report.abi_effective}, {"draft", report.draft}};
+    array.push_back({{"id", report.id},
+                     {"path", report.path},
+                     {"state", PluginStateName(report.state)},
+                     {"code", report.code},
+                     {"reason", report.reason},
+                     {"abi", std::move(abi)},
+                     {"build_id", report.build_id},
+                     {"version", report.version},
+                     {"devices", report.devices},
+                     {"ops", report.ops}});
+  }
+  return array;
+}
+
+std::string PluginReportsToText(std::span<const PluginReport> reports, int width) {
+  const std::size_t columns = static_cast<std::size_t>(std::max(width, 60));
+  const auto widest = [&reports](std::size_t least, std::size_t most, auto&& text) {
+    std::size_t size = least;
+    for (const PluginReport& report : reports) size = std::max(size, text(report).size());
+    return std::min(size, most);
+  };
+  const auto id_of = [](const PluginReport& report) { return report.id.empty() ? std::string("-") : report.id; };
+  const auto devices_of = [](const PluginReport& report) { return report.devices.empty() ? std::string("-") : Join(report.devices, ","); };
+  const std::size_t id_width = widest(2, 26, id_of);
+  const std::size_t version_width = widest(7, 10, [](const PluginReport& report) { return report.version; });
+  const std::size_t device_width = widest(7, 14, devices_of);
+  const auto row = [&](const std::string& id, const std::string& version, const std::string& abi, const std::string& state,
+                       const std::string& devices, const std::string& ops, const std::string& path) {
+    std::string line = fmt::format("{:<{}}  {:<{}}  {:<9}  {:<7}  {:<{}}  {:>4}  ", Cut(id, id_width), id_width, Cut(version, version_width),
+                                   version_width, abi, state, Cut(devices, device_width), device_width, ops);
+    line += CutPath(path, columns > line.size() + 12 ? columns - line.size() : 12);
+    return line + "\n";
+  };
+  std::string text = row("ID", "VERSION", "ABI", "STATE", "DEVICES", "OPS", "PATH");
+  for (const PluginReport& report : reports) {
+    text += row(id_of(report), report.version.empty() ? "-" : report.version, Abi(report), PluginStateName(report.state), devices_of(report),
+                std::to_string(report.ops), report.path);
+    if (!report.reason.empty()) text += Wrap(report.reason, 4, columns);
+  }
+  return text;
+}
+
+std::string PluginReportsFingerprint(std::span<const PluginReport> reports) {
+  std::vector<std::string> lines;
+  for (const PluginReport& report : reports) {
+    if (report.state == PluginState::kLoaded) lines.push_back(fmt::format("{} {} {}\n", report.id, report.version, report.build_id));
+  }
+  std::sort(lines.begin(), lines.end());
+  Sha256 hash;
+  for (const std::string& line : lines) hash.Update(line.data(), line.size());
+  return hash.HexDigest();
+}
+
+}  // namespace tenon
