@@ -94,8 +94,7 @@ break_layout_shift() {
   edit_header stream.h '  int32_t (*stream_query)' '  void (*shifts_the_rest)(tenon_stream* stream);
   int32_t (*stream_query)'
 }
-break_layout_cut() { edit_header stream.h '  uint32_t reserved;
-' ''; }
+break_layout_cut() { edit_header stream.h '  tenon_str name;' ''; }
 
 check_constants() { python3 tools/check_abi.py constants; }
 break_constants() { edit_header stream.h 'TENON_STREAM_COPY = 2' 'TENON_STREAM_COPY = 4'; }
