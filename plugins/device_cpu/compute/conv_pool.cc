@@ -454,15 +454,15 @@ void MaskGradient(const ConvPoolBackwardArgs& a, int64_t n, int64_t pooled_h, in
     int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
       const Vec v = Load(dy + i);
-      Store(g + i, y == nullptr ? v : KeepWhere(Load(y + i) > Zero(), v));
+      Store(g + i, y == nullptr ? v : KeepWhere(~(Load(y + i) <= Zero()), v));
     }
-    for (; i < count; ++i) g[i] = y == nullptr || y[i] > 0 ? dy[i] : 0.0f;
+    for (; i < count; ++i) g[i] = y == nullptr || !(y[i] <= 0) ? dy[i] : 0.0f;
   } else {
     for (int64_t h = 0; h < pooled_h; ++h)
       for (int64_t c = 0; c < oc; ++c)
         for (int64_t w = 0; w < pooled_w; ++w) {
           const float v = dy[h * a.dy_strides.h + w * a.dy_strides.w + c * a.dy_strides.c];
-          const bool keep = y == nullptr || y[h * a.y_strides.h + w * a.y_strides.w + c * a.y_strides.c] > 0;
+          const bool keep = y == nullptr || !(y[h * a.y_strides.h + w * a.y_strides.w + c * a.y_strides.c] <= 0);
           g[(h * pooled_w + w) * oc + c] = keep ? v : 0.0f;
         }
   }

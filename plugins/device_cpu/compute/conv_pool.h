@@ -42,7 +42,7 @@ struct ConvPoolForwardArgs {
   uint8_t* winners = nullptr;
 };
 
-// Any of dx, dw, db may be null. y is read when shape.relu: the gradient is zero where y is not above 0. winners may be
+// Any of dx, dw, db may be null. y is read when shape.relu: the gradient is zero where y <= 0 (NaN lets it pass). winners may be
 // null for a pool of 1 x 1. dw is row-major [oc][c][kh][kw]. Everything is overwritten.
 struct ConvPoolBackwardArgs {
   ConvPoolShape shape;

@@ -41,7 +41,7 @@ TENON_INLINE Vec FinishVec(const Finish& f, Vec v, float* c, int64_t row, int64_
   if (!f.last) return v;
   if (g.bias != nullptr) v += LoadPartial(g.bias + col, count);
   if (g.relu) v = Relu(v);
-  if (g.mask != nullptr) v = KeepWhere(LoadPartial(g.mask + row * g.mask_row + col, count) > Zero(), v);
+  if (g.mask != nullptr) v = KeepWhere(~(LoadPartial(g.mask + row * g.mask_row + col, count) <= Zero()), v);
   return v;
 }
 

@@ -4,9 +4,12 @@
 #include <cstdint>
 
 #include "plugins/device_cpu/compute/conv_pool.h"
+#include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
 #include "plugins/device_cpu/compute/parallel.h"
+#include "plugins/device_cpu/compute/reduce.h"
+#include "plugins/device_cpu/compute/reorder.h"
 #include "plugins/device_cpu/compute/softmax.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
@@ -23,6 +26,12 @@ void Softmax(const SoftmaxArgs& args, const Parallel& pool);
 void SoftmaxGrad(const SoftmaxGradArgs& args, const Parallel& pool);
 void CrossEntropy(const CrossEntropyArgs& args, const Parallel& pool);
 void CrossEntropyGrad(const CrossEntropyGradArgs& args, const Parallel& pool);
+
+void MaskGradient(const MaskArgs& args, const Parallel& pool);
+void Unary(const UnaryArgs& args, const Parallel& pool);
+void Binary(const BinaryArgs& args, const Parallel& pool);
+void Reduce(const ReduceArgs& args, const Parallel& pool);
+void TransposeMatrices(const TransposeArgs& args, const Parallel& pool);
 
 void Sgd(const SgdArgs& args, const Parallel& pool);
 void Adam(const AdamArgs& args, const Parallel& pool);

@@ -5,9 +5,12 @@
 #include <string_view>
 
 #include "plugins/device_cpu/compute/conv_pool.h"
+#include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
 #include "plugins/device_cpu/compute/parallel.h"
+#include "plugins/device_cpu/compute/reduce.h"
+#include "plugins/device_cpu/compute/reorder.h"
 #include "plugins/device_cpu/compute/softmax.h"
 
 namespace tenon::cpu {
@@ -30,6 +33,12 @@ struct Routines {
   void (*softmax_grad)(const SoftmaxGradArgs&, const Parallel&);
   void (*cross_entropy)(const CrossEntropyArgs&, const Parallel&);
   void (*cross_entropy_grad)(const CrossEntropyGradArgs&, const Parallel&);
+
+  void (*mask_gradient)(const MaskArgs&, const Parallel&);
+  void (*unary)(const UnaryArgs&, const Parallel&);
+  void (*binary)(const BinaryArgs&, const Parallel&);
+  void (*reduce)(const ReduceArgs&, const Parallel&);
+  void (*transpose)(const TransposeArgs&, const Parallel&);
 
   void (*sgd)(const SgdArgs&, const Parallel&);
   void (*adam)(const AdamArgs&, const Parallel&);

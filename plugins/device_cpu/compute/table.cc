@@ -21,6 +21,11 @@ const Routines kRoutines = {
     .softmax_grad = &SoftmaxGrad,
     .cross_entropy = &CrossEntropy,
     .cross_entropy_grad = &CrossEntropyGrad,
+    .mask_gradient = &MaskGradient,
+    .unary = &Unary,
+    .binary = &Binary,
+    .reduce = &Reduce,
+    .transpose = &TransposeMatrices,
     .sgd = &Sgd,
     .adam = &Adam,
 };

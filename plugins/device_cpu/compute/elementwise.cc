@@ -1,0 +1,171 @@
+#include "plugins/device_cpu/compute/elementwise.h"
+
+#include "plugins/device_cpu/compute/isa_functions.h"
+#include "plugins/device_cpu/compute/math.h"
+#include "plugins/device_cpu/compute/vec.h"
+
+namespace tenon::cpu::TENON_CPU_ISA {
+namespace {
+
+// ---- gradient mask with column sums
+
+void MaskColumns(const MaskArgs& a, Range columns) {
+  for (int64_t c = columns.begin; c < columns.end; c += kLanes) {
+    const int64_t count = Min(kLanes, columns.end - c);
+    Vec sum[2] = {Zero(), Zero()};
+    for (int64_t r = 0; r < a.rows; ++r) {
+      Vec g = LoadPartial(a.dy + r * a.columns + c, count);
+      if (a.y != nullptr) g = KeepWhere(~(LoadPartial(a.y + r * a.columns + c, count) <= Zero()), g);
+      if (a.g != nullptr) StorePartial(a.g + r * a.columns + c, g, count);
+      sum[r & 1] += g;
+    }
+    if (a.column_sums != nullptr) StorePartial(a.column_sums + c, (sum[0] + sum[1]) * Set(a.sum_scale), count);
+  }
+}
+
+// ---- unary
+
+template <UnaryOp kOp>
+TENON_INLINE Vec Apply(Vec x, Vec alpha) {
+  switch (kOp) {
+    case UnaryOp::kRelu: return Relu(x);
+    case UnaryOp::kLeakyRelu: return x < Zero() ? x * alpha : x;
+    case UnaryOp::kSigmoid: return Sigmoid(x);
+    case UnaryOp::kTanh: return Tanh(x);
+    case UnaryOp::kExp: return Exp(x);
+    case UnaryOp::kLog: return Log(x);
+    case UnaryOp::kSqrt: return Sqrt(x);
+    case UnaryOp::kNeg: return -x;
+    case UnaryOp::kAbs: return Abs(x);
+    case UnaryOp::kReciprocal: return Set(1.0f) / x;
+  }
+}
+
+template <UnaryOp kOp>
+void UnaryLoop(const UnaryArgs& a, Range r) {
+  const Vec alpha = Set(a.alpha);
+  int64_t i = r.begin;
+  for (; i + kLanes <= r.end; i += kLanes) Store(a.y + i, Apply<kOp>(Load(a.x + i), alpha));
+  if (i < r.end) StorePartial(a.y + i, Apply<kOp>(LoadPartial(a.x + i, r.end - i), alpha), r.end - i);
+}
+
+void UnaryRange(const UnaryArgs& a, Range r) {
+  switch (a.op) {
+    case UnaryOp::kRelu: return UnaryLoop<UnaryOp::kRelu>(a, r);
+    case UnaryOp::kLeakyRelu: return UnaryLoop<UnaryOp::kLeakyRelu>(a, r);
+    case UnaryOp::kSigmoid: return UnaryLoop<UnaryOp::kSigmoid>(a, r);
+    case UnaryOp::kTanh: return UnaryLoop<UnaryOp::kTanh>(a, r);
+    case UnaryOp::kExp: return UnaryLoop<UnaryOp::kExp>(a, r);
+    case UnaryOp::kLog: return UnaryLoop<UnaryOp::kLog>(a, r);
+    case UnaryOp::kSqrt: return UnaryLoop<UnaryOp::kSqrt>(a, r);
+    case UnaryOp::kNeg: return UnaryLoop<UnaryOp::kNeg>(a, r);
+    case UnaryOp::kAbs: return UnaryLoop<UnaryOp::kAbs>(a, r);
+    case UnaryOp::kReciprocal: return UnaryLoop<UnaryOp::kReciprocal>(a, r);
+  }
+}
+
+// ---- binary
+
+template <BinaryOp kOp>
+TENON_INLINE Vec Apply(Vec a, Vec b, Vec alpha) {
+  switch (kOp) {
+    case BinaryOp::kAdd: return a + b;
+    case BinaryOp::kSub: return a - b;
+    case BinaryOp::kMul: return a * b;
+    case BinaryOp::kDiv: return a / b;
+    case BinaryOp::kMax: return Select((a > b) | (a != a), a, b);
+    case BinaryOp::kMin: return Select((a < b) | (a != a), a, b);
+    case BinaryOp::kReluGrad: return KeepWhere(~(b <= Zero()), a);
+    case BinaryOp::kLeakyReluGrad: return b < Zero() ? a * alpha : a;
+    case BinaryOp::kSigmoidGrad: return a * (b * (Set(1.0f) - b));
+    case BinaryOp::kTanhGrad: return a * (Set(1.0f) - b * b);
+  }
+}
+
+// One inner row; steps are 0 or 1.
+template <BinaryOp kOp, bool kStepA, bool kStepB>
+TENON_INLINE void BinaryRow(const float* a, const float* b, float* out, int64_t n, Vec alpha) {
+  const Vec one_a = Set(*a), one_b = Set(*b);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    Store(out + i, Apply<kOp>(kStepA ? Load(a + i) : one_a, kStepB ? Load(b + i) : one_b, alpha));
+  if (i < n) {
+    const int64_t left = n - i;
+    const Vec va = kStepA ? LoadPartial(a + i, left) : one_a, vb = kStepB ? LoadPartial(b + i, left) : one_b;
+    StorePartial(out + i, Apply<kOp>(va, vb, alpha), left);
+  }
+}
+
+// Outer rows [rows.begin, rows.end), part `part` of the inner dim.
+template <BinaryOp kOp>
+void BinaryRows(const BinaryArgs& p, Range rows, Range part) {
+  const int inner = p.rank - 1;
+  const Vec alpha = Set(p.alpha);
+  const int64_t step_a = p.a_strides[inner], step_b = p.b_strides[inner], n = part.end - part.begin;
+  int64_t index[BinaryArgs::kMaxRank] = {}, at_a = step_a * part.begin, at_b = step_b * part.begin, rest = rows.begin;
+  for (int d = inner - 1; d >= 0; --d) {
+    index[d] = rest % p.dims[d];
+    rest /= p.dims[d];
+    at_a += index[d] * p.a_strides[d];
+    at_b += index[d] * p.b_strides[d];
+  }
+  float* out = p.out + rows.begin * p.dims[inner] + part.begin;
+  for (int64_t row = rows.begin; row < rows.end; ++row, out += p.dims[inner]) {
+    const float* a = p.a + at_a;
+    const float* b = p.b + at_b;
+    if (step_a != 0 && step_b != 0) BinaryRow<kOp, true, true>(a, b, out, n, alpha);
+    else if (step_a != 0) BinaryRow<kOp, true, false>(a, b, out, n, alpha);
+    else if (step_b != 0) BinaryRow<kOp, false, true>(a, b, out, n, alpha);
+    else BinaryRow<kOp, false, false>(a, b, out, n, alpha);
+    for (int d = inner - 1; d >= 0; --d) {
+      at_a += p.a_strides[d];
+      at_b += p.b_strides[d];
+      if (++index[d] < p.dims[d]) break;
+      at_a -= p.a_strides[d] * p.dims[d];
+      at_b -= p.b_strides[d] * p.dims[d];
+      index[d] = 0;
+    }
+  }
+}
+
+void BinaryAny(const BinaryArgs& p, Range rows, Range part) {
+  switch (p.op) {
+    case BinaryOp::kAdd: return BinaryRows<BinaryOp::kAdd>(p, rows, part);
+    case BinaryOp::kSub: return BinaryRows<BinaryOp::kSub>(p, rows, part);
+    case BinaryOp::kMul: return BinaryRows<BinaryOp::kMul>(p, rows, part);
+    case BinaryOp::kDiv: return BinaryRows<BinaryOp::kDiv>(p, rows, part);
+    case BinaryOp::kMax: return BinaryRows<BinaryOp::kMax>(p, rows, part);
+    case BinaryOp::kMin: return BinaryRows<BinaryOp::kMin>(p, rows, part);
+    case BinaryOp::kReluGrad: return BinaryRows<BinaryOp::kReluGrad>(p, rows, part);
+    case BinaryOp::kLeakyReluGrad: return BinaryRows<BinaryOp::kLeakyReluGrad>(p, rows, part);
+    case BinaryOp::kSigmoidGrad: return BinaryRows<BinaryOp::kSigmoidGrad>(p, rows, part);
+    case BinaryOp::kTanhGrad: return BinaryRows<BinaryOp::kTanhGrad>(p, rows, part);
+  }
+}
+
+}  // namespace
+
+void MaskGradient(const MaskArgs& a, const Parallel& pool) {
+  const int64_t pieces = Pieces(pool, CeilDiv(a.columns, 4 * kLanes), 0.3 * static_cast<double>(a.rows * a.columns));
+  ForEach(pool, pieces, [&](int64_t i) { MaskColumns(a, Piece(a.columns, pieces, i, kLanes)); });
+}
+
+void Unary(const UnaryArgs& a, const Parallel& pool) {
+  const int64_t pieces = Pieces(pool, CeilDiv(a.count, 64), 0.5 * static_cast<double>(a.count));
+  ForEach(pool, pieces, [&](int64_t i) { UnaryRange(a, Piece(a.count, pieces, i, 64)); });
+}
+
+void Binary(const BinaryArgs& p, const Parallel& pool) {
+  int64_t rows = 1;
+  for (int d = 0; d + 1 < p.rank; ++d) rows *= p.dims[d];
+  const int64_t inner = p.dims[p.rank - 1];
+  if (rows == 0 || inner == 0) return;
+  const bool cut_rows = rows >= inner;
+  const int64_t pieces = Pieces(pool, cut_rows ? rows : CeilDiv(inner, 64), 0.3 * static_cast<double>(rows * inner));
+  ForEach(pool, pieces, [&](int64_t i) {
+    if (cut_rows) BinaryAny(p, Piece(rows, pieces, i), {0, inner});
+    else BinaryAny(p, {0, rows}, Piece(inner, pieces, i, 64));
+  });
+}
+
+}  // namespace tenon::cpu::TENON_CPU_ISA

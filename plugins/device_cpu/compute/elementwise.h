@@ -1,0 +1,48 @@
+// Operators on elements, and the mask of a fused activation's gradient.
+#pragma once
+
+#include <cstdint>
+
+namespace tenon::cpu {
+
+// g[r][c] = y[r][c] <= 0 ? 0 : dy[r][c] (NaN in y lets dy through; y null: g = dy). column_sums[c] = sum_scale times the
+// sum of the column, or null. All dense; g may be dy.
+struct MaskArgs {
+  int64_t rows = 0, columns = 0;
+  const float* y = nullptr;
+  const float* dy = nullptr;
+  float* g = nullptr;
+  float* column_sums = nullptr;
+  float sum_scale = 1.0f;
+};
+
+enum class UnaryOp : uint32_t { kRelu, kLeakyRelu, kSigmoid, kTanh, kExp, kLog, kSqrt, kNeg, kAbs, kReciprocal };
+
+// y[i] = op(x[i]); alpha is the slope of LeakyRelu. y may be x.
+struct UnaryArgs {
+  UnaryOp op = UnaryOp::kRelu;
+  int64_t count = 0;
+  float alpha = 0;
+  const float* x = nullptr;
+  float* y = nullptr;
+};
+
+// Add .. Max as in ONNX (NaN in either operand gives NaN). The gradients take a = dY: kReluGrad, kSigmoidGrad and kTanhGrad
+// b = Y; kLeakyReluGrad b = X.
+enum class BinaryOp : uint32_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kReluGrad, kLeakyReluGrad, kSigmoidGrad, kTanhGrad };
+
+// out = op(a, b) over dims, out dense row-major. Strides in elements, 0 where an operand is repeated; those of the last
+// dim are 0 or 1. out may be a or b if their strides are those of out.
+struct BinaryArgs {
+  static constexpr int kMaxRank = 8;
+  BinaryOp op = BinaryOp::kAdd;
+  float alpha = 0;
+  int rank = 0;
+  int64_t dims[kMaxRank] = {};
+  int64_t a_strides[kMaxRank] = {}, b_strides[kMaxRank] = {};
+  const float* a = nullptr;
+  const float* b = nullptr;
+  float* out = nullptr;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,197 @@
+// Gemm, alone and fused with Relu.
+#include "plugins/device_cpu/kernels/support.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr std::string_view kGemmRelu = "GemmRelu", kGemmReluGrad = "GemmReluGrad";
+
+struct GemmAttributes {
+  bool ta, tb;
+  float alpha, beta;
+};
+GemmAttributes ReadGemm(const sdk::Attributes& a, bool fused) {
+  const std::string p(fused ? "g." : "");
+  return {a.Int(p + "transA", 0) != 0, a.Int(p + "transB", 0) != 0, static_cast<float>(a.Float(p + "alpha", 1)),
+          static_cast<float>(a.Float(p + "beta", 1))};
+}
+
+// C of Gemm as one value per column?
+bool IsRow(sdk::Dims c, int64_t columns) {
+  return (c.size() == 1 && c[0] == columns) || (c.size() == 2 && c[0] == 1 && c[1] == columns);
+}
+
+class Gemm : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    relu_ = query.op_type() == kGemmRelu;
+    attributes_ = ReadGemm(query.attributes(), relu_);
+    return TENON_OK;
+  }
+
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), y = args.output(0).dims();
+    args_ = {};
+    args_.m = y[0], args_.n = y[1], args_.k = attributes_.ta ? a[0] : a[1];
+    args_.a_row = attributes_.ta ? 1 : a[1], args_.a_col = attributes_.ta ? a[1] : 1;
+    args_.b_row = attributes_.tb ? 1 : b[1], args_.b_col = attributes_.tb ? b[1] : 1;
+    args_.c_row = y[1];
+    args_.alpha = attributes_.alpha;
+    args_.relu = relu_;
+    bias_row_ = args.has_input(2) && attributes_.beta == 1.0f && IsRow(args.input(2).dims(), y[1]);
+    // Any other C is written to Y first and the product added to it.
+    args_.accumulate = args.has_input(2) && !bias_row_;
+    if (args_.accumulate) {
+      const sdk::Dims c = args.input(2).dims();
+      const int64_t columns = c.size() > 0 ? c[c.size() - 1] : 1, rows = c.size() > 1 ? c[0] : 1;
+      c_row_ = rows == 1 ? 0 : columns;
+      c_col_ = columns == 1 ? 0 : 1;
+    }
+    threads_ = args.threads();
+    result.Workspace(static_cast<uint64_t>(routines().gemm_workspace(args_, threads_)));
+    return TENON_OK;
+  }
+
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    GemmArgs g = args_;
+    g.a = call.in<float>(0);
+    g.b = call.in<float>(1);
+    g.c = call.out<float>(0);
+    if (bias_row_) g.bias = call.in<float>(2);
+    if (g.accumulate) {
+      const float* c = call.in<float>(2);
+      for (int64_t i = 0; i < g.m; ++i)
+        for (int64_t j = 0; j < g.n; ++j) g.c[i * g.c_row + j] = attributes_.beta * c[i * c_row_ + j * c_col_];
+    }
+    KernelPool pool(host(), error, threads_);
+    routines().gemm(g, call.workspace<float>(), pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  bool relu_ = false, bias_row_ = false;
+  GemmAttributes attributes_{};
+  GemmArgs args_;
+  int64_t c_row_ = 0, c_col_ = 0;
+};
+
+// GemmReluGrad(a, b, y, dy) -> da, db, dc of y = relu(a' b' + c) with c one value per column.
+class GemmReluGrad : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    attributes_ = ReadGemm(query.attributes(), true);
+    return TENON_OK;
+  }
+
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), y = args.input(2).dims();
+    rows_ = y[0], columns_ = y[1];
+    const int64_t inner = attributes_.ta ? a[0] : a[1], lda = a[1], ldb = b[1];
+    threads_ = args.threads();
+    // da' = g b'^T, written transposed when a was: da = b' g^T.
+    da_ = {};
+    da_.alpha = attributes_.alpha;
+    da_.c_row = lda;
+    if (!attributes_.ta) {
+      da_.m = rows_, da_.n = inner, da_.k = columns_;
+      da_.a_row = columns_, da_.a_col = 1;
+      da_.b_row = attributes_.tb ? ldb : 1, da_.b_col = attributes_.tb ? 1 : ldb;
+    } else {
+      da_.m = inner, da_.n = rows_, da_.k = columns_;
+      da_.a_row = attributes_.tb ? 1 : ldb, da_.a_col = attributes_.tb ? ldb : 1;
+      da_.b_row = 1, da_.b_col = columns_;
+    }
+    // db' = a'^T g, or db = g^T a'.
+    db_ = {};
+    db_.alpha = attributes_.alpha;
+    db_.c_row = ldb;
+    if (!attributes_.tb) {
+      db_.m = inner, db_.n = columns_, db_.k = rows_;
+      db_.a_row = attributes_.ta ? lda : 1, db_.a_col = attributes_.ta ? 1 : lda;
+      db_.b_row = columns_, db_.b_col = 1;
+    } else {
+      db_.m = columns_, db_.n = inner, db_.k = rows_;
+      db_.a_row = 1, db_.a_col = columns_;
+      db_.b_row = attributes_.ta ? 1 : lda, db_.b_col = attributes_.ta ? lda : 1;
+    }
+    g_floats_ = (rows_ * columns_ + 15) / 16 * 16;
+    const int64_t products = std::max(args.has_output(0) ? routines().gemm_workspace(da_, threads_) : 0,
+                                      args.has_output(1) ? routines().gemm_workspace(db_, threads_) : 0);
+    result.Workspace(static_cast<uint64_t>(g_floats_) * sizeof(float) + static_cast<uint64_t>(products));
+    return TENON_OK;
+  }
+
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    KernelPool pool(host(), error, threads_);
+    float* g = call.workspace<float>();
+    float* space = g + g_floats_;
+    MaskArgs mask;
+    mask.rows = rows_, mask.columns = columns_, mask.y = call.in<float>(2), mask.dy = call.in<float>(3), mask.g = g;
+    mask.column_sums = call.has_output(2) ? call.out<float>(2) : nullptr;
+    mask.sum_scale = attributes_.beta;
+    routines().mask_gradient(mask, pool.parallel());
+    if (call.has_output(0)) {
+      GemmArgs p = da_;
+      p.a = attributes_.ta ? call.in<float>(1) : g;
+      p.b = attributes_.ta ? g : call.in<float>(1);
+      p.c = call.out<float>(0);
+      routines().gemm(p, space, pool.parallel());
+    }
+    if (call.has_output(1)) {
+      GemmArgs p = db_;
+      p.a = attributes_.tb ? g : call.in<float>(0);
+      p.b = attributes_.tb ? call.in<float>(0) : g;
+      p.c = call.out<float>(1);
+      routines().gemm(p, space, pool.parallel());
+    }
+    return pool.code();
+  }
+
+ private:
+  GemmAttributes attributes_{};
+  int64_t rows_ = 0, columns_ = 0, g_floats_ = 0;
+  GemmArgs da_, db_;
+};
+
+// The fused gradient wants C as one value per column.
+bool RowBias(const sdk::Match& match, sdk::Reason& reason) {
+  const sdk::Value c = match["c"], y = match["g"];
+  if (c.absent()) return true;
+  return IsRow(c.dims(), y.dim(1)) || reason.No("C has shape ", c.dims(), "; the fused operator takes one value per column.");
+}
+
+constexpr tenon_gradient_source kSources[] = {
+    {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_OUTPUT, 0}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
+constexpr uint32_t kGradInputs[] = {0, 1, 2};
+constexpr tenon_paired_gradient Paired() {
+  tenon_paired_gradient g = TENON_INIT(tenon_paired_gradient);
+  g.version = 1;
+  g.domain = sdk::Str(kDomain);
+  g.op_type = sdk::Str(kGemmReluGrad);
+  g.sources = kSources;
+  g.source_count = 4;
+  g.grad_inputs = kGradInputs;
+  g.grad_input_count = 3;
+  return g;
+}
+constexpr tenon_paired_gradient kGradient = Paired();
+
+}  // namespace
+
+void AddGemmKernels(KernelList& kernels) {
+  kernels.push_back(Def<Gemm>("", "Gemm", "gemm"));
+  kernels.push_back(Def<Gemm>(kDomain, kGemmRelu, "gemm_relu"));
+  kernels.push_back(Def<GemmReluGrad>(kDomain, kGemmReluGrad, "gemm_relu_grad"));
+}
+
+void AddGemmFused(FusedList& fused) {
+  fused.push_back(sdk::FusedBuilder("gemm_relu", "pattern(%a, %b, %c?) { %g = Gemm(%a, %b, %c) %r = Relu(%g) return %r }",
+                                    kDomain, kGemmRelu, kDeviceKind)
+                      .Priority(10).Gradient(&kGradient).Match<&RowBias>());
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,130 @@
+// tenon.SGD, tenon.Adam, tenon.AdamW: one node for all parameters, each updated where it lies.
+#include <cmath>
+
+#include "plugins/device_cpu/kernels/support.h"
+
+namespace tenon::cpu {
+namespace {
+
+double ScalarOf(const sdk::Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case TENON_DTYPE_F32: return static_cast<double>(*tensor.data<const float>());
+    case TENON_DTYPE_F64: return *tensor.data<const double>();
+    case TENON_DTYPE_I64: return static_cast<double>(*tensor.data<const int64_t>());
+    case TENON_DTYPE_I32: return static_cast<double>(*tensor.data<const int32_t>());
+    default: throw sdk::Failure(TENON_INVALID_ARGUMENT, "A scalar of an optimiser is ", sdk::DTypeName(tensor.dtype()), ".");
+  }
+}
+
+bool SupportsUpdate(const sdk::Query& query, uint32_t scalars, sdk::Reason& reason) {
+  for (uint32_t i = scalars; i < query.input_count(); ++i)
+    if (query.has_input(i) && query.input(i).dtype() != TENON_DTYPE_F32)
+      return reason.No("Input ", i, " is ", sdk::DTypeName(query.input(i).dtype()), "; this kernel updates f32.");
+  return true;
+}
+
+// One signature per layout that all tensors share; what lies in a layout stays there.
+class Optimizer : public CpuKernel {
+ public:
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
+    sizes_.clear();
+    for (int64_t k = 0; k < count_; ++k)
+      sizes_.push_back(args.input(static_cast<uint32_t>(scalars_ + k)).elements());
+    threads_ = args.threads();
+    return TENON_OK;
+  }
+
+ protected:
+  int64_t scalars_ = 1, count_ = 0;
+  std::vector<int64_t> sizes_;
+};
+
+class Sgd : public Optimizer {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsUpdate(query, 1, reason); }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    const sdk::Attributes a = query.attributes();
+    count_ = a.Int("count", 0);
+    args_.momentum = static_cast<float>(a.Float("momentum", 0));
+    args_.weight_decay = static_cast<float>(a.Float("weight_decay", 0));
+    args_.nesterov = a.Int("nesterov", 0) != 0;
+    return TENON_OK;
+  }
+
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    KernelPool pool(host(), error, threads_);
+    SgdArgs s = args_;
+    s.lr = static_cast<float>(ScalarOf(call.input(0)));
+    const bool buffered = s.momentum != 0.0f;
+    const int64_t n = count_, gradients = 1 + (buffered ? 2 : 1) * n;
+    for (int64_t k = 0; k < n; ++k) {
+      s.count = sizes_[static_cast<size_t>(k)];
+      s.p = call.in<float>(static_cast<uint32_t>(1 + k));
+      s.g = call.in<float>(static_cast<uint32_t>(gradients + k));
+      s.p_out = call.out<float>(static_cast<uint32_t>(k));
+      if (buffered) {
+        s.m = call.in<float>(static_cast<uint32_t>(1 + n + k));
+        s.m_out = call.out<float>(static_cast<uint32_t>(n + k));
+      }
+      routines().sgd(s, pool.parallel());
+    }
+    return pool.code();
+  }
+
+ private:
+  SgdArgs args_;
+};
+
+class Adam : public Optimizer {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsUpdate(query, 2, reason); }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    const sdk::Attributes a = query.attributes();
+    scalars_ = 2;
+    count_ = a.Int("count", 0);
+    beta1_ = a.Float("beta1", 0.9);
+    beta2_ = a.Float("beta2", 0.999);
+    args_.beta1 = static_cast<float>(beta1_);
+    args_.beta2 = static_cast<float>(beta2_);
+    args_.epsilon = static_cast<float>(a.Float("eps", 1e-8));
+    args_.weight_decay = static_cast<float>(a.Float("weight_decay", 0));
+    args_.decoupled = query.op_type() == "AdamW";
+    return TENON_OK;
+  }
+
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    KernelPool pool(host(), error, threads_);
+    AdamArgs s = args_;
+    s.lr = static_cast<float>(ScalarOf(call.input(0)));
+    const double step = ScalarOf(call.input(1));
+    s.bias1 = 1 - std::pow(beta1_, step);
+    s.bias2 = 1 - std::pow(beta2_, step);
+    const int64_t n = count_;
+    for (int64_t k = 0; k < n; ++k) {
+      const auto in = [&](int64_t group) { return call.in<float>(static_cast<uint32_t>(2 + group * n + k)); };
+      const auto out = [&](int64_t group) { return call.out<float>(static_cast<uint32_t>(group * n + k)); };
+      s.count = sizes_[static_cast<size_t>(k)];
+      s.p = in(0), s.m = in(1), s.v = in(2), s.g = in(3);
+      s.p_out = out(0), s.m_out = out(1), s.v_out = out(2);
+      routines().adam(s, pool.parallel());
+    }
+    return pool.code();
+  }
+
+ private:
+  AdamArgs args_;
+  double beta1_ = 0.9, beta2_ = 0.999;
+};
+
+}  // namespace
+
+void AddOptimizerKernels(KernelList& kernels) {
+  const sdk::KernelOptions options{0, TENON_TRAIT_STATEFUL | TENON_TRAIT_DETERMINISTIC};
+  kernels.push_back(Def<Sgd>("tenon", "SGD", "sgd", options));
+  kernels.push_back(Def<Adam>("tenon", "Adam", "adam", options));
+  kernels.push_back(Def<Adam>("tenon", "AdamW", "adam_w", options));
+}
+
+}  // namespace tenon::cpu

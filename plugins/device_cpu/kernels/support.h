@@ -1,0 +1,77 @@
+// What kernel files share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plugins/device_cpu/plugin.h"
+
+namespace tenon::cpu {
+
+// The host's pool in the form the routines take, for one call.
+class KernelPool {
+ public:
+  KernelPool(sdk::Host host, sdk::Error& error, int64_t threads = 0) : host_(host), error_(&error) {
+    parallel_.context = this;
+    parallel_.threads = threads > 0 ? threads : static_cast<int64_t>(host.ThreadBudget());
+    if (parallel_.threads > 1) parallel_.run = &Run;
+  }
+  KernelPool(const KernelPool&) = delete;
+  KernelPool& operator=(const KernelPool&) = delete;
+  const Parallel& parallel() const { return parallel_; }
+  // What a kernel returns when its routine is done.
+  int32_t code() const { return code_; }
+
+ private:
+  static void Run(void* context, int64_t count, Parallel::Body body, void* user) {
+    KernelPool& self = *static_cast<KernelPool*>(context);
+    auto piece = [body, user](int64_t begin, int64_t end, uint32_t) {
+      for (int64_t i = begin; i < end; ++i) body(user, i);
+    };
+    const int32_t code = self.host_.ParallelFor(count, 1, 0, *self.error_, piece);
+    if (code != TENON_OK) self.code_ = code;
+  }
+
+  sdk::Host host_;
+  sdk::Error* error_;
+  Parallel parallel_;
+  int32_t code_ = TENON_OK;
+};
+
+// Base of all kernels: the routines, and the thread budget that was planned for.
+class CpuKernel : public sdk::Kernel {
+ public:
+  const Routines& routines() const { return plugin_as<CpuPlugin>().routines(); }
+
+ protected:
+  int64_t threads_ = 1;
+};
+
+// Are all present operands f32? Gives the reason otherwise.
+inline bool AllF32(const sdk::Query& query, sdk::Reason& reason) {
+  for (uint32_t i = 0; i < query.input_count(); ++i) {
+    if (query.has_input(i) && query.input(i).dtype() != TENON_DTYPE_F32)
+      return reason.No("Input ", i, " is ", sdk::DTypeName(query.input(i).dtype()), "; this kernel takes f32.");
+  }
+  return true;
+}
+
+inline uint64_t Traits(uint64_t more = 0) { return TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC | more; }
+
+// Files of this folder add their kernels and fused operators through these.
+using KernelList = std::vector<tenon_kernel_def>;
+using FusedList = std::vector<tenon_fused_def>;
+void AddConvKernels(KernelList& kernels);
+void AddConvFused(FusedList& fused);
+void AddGemmKernels(KernelList& kernels);
+void AddGemmFused(FusedList& fused);
+void AddCrossEntropyKernels(KernelList& kernels);
+void AddOptimizerKernels(KernelList& kernels);
+
+template <class T>
+tenon_kernel_def Def(std::string_view domain, std::string_view op_type, std::string_view name,
+                     const sdk::KernelOptions& options = {0, TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC}) {
+  return sdk::MakeKernel<T>(domain, op_type, kDeviceKind, name, options);
+}
+
+}  // namespace tenon::cpu

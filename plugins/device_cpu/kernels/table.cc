@@ -1,0 +1,28 @@
+// The tables that the plugin hands out. Order among kernels of one operator: fast first.
+#include "plugins/device_cpu/kernels/support.h"
+
+namespace tenon::cpu {
+
+sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
+  static const KernelList kernels = [] {
+    KernelList list;
+    AddConvKernels(list);
+    AddGemmKernels(list);
+    AddCrossEntropyKernels(list);
+    AddOptimizerKernels(list);
+    return list;
+  }();
+  return {kernels.data(), kernels.size()};
+}
+
+sdk::Table<tenon_fused_def> CpuTables::Fused() {
+  static const FusedList fused = [] {
+    FusedList list;
+    AddConvFused(list);
+    AddGemmFused(list);
+    return list;
+  }();
+  return {fused.data(), fused.size()};
+}
+
+}  // namespace tenon::cpu
