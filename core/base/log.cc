@@ -39,6 +39,8 @@ std::size_t IndexOf(spdlog::level::level_enum level) {
 
 void Append(spdlog::memory_buf_t* out, std::string_view text) { out->append(text.data(), text.data() + text.size()); }
 
+std::atomic<void (*)()> before_screen_line{nullptr};
+
 // Short lines for people: "warning: text", plain text at level info.
 class ScreenFormatter final : public spdlog::formatter {
  public:
@@ -275,7 +277,10 @@ class Logger {
         spdlog::string_view_t(component.data(), component.size()), kSpdlogLevels[IndexOf(level)],
         spdlog::string_view_t(text.data(), text.size()));
     const bool wanted = level >= LevelOf(component);
-    if (wanted && (settings_.to_screen || level >= settings_.screen_threshold)) Send(screen_.get(), message);
+    if (wanted && (settings_.to_screen || level >= settings_.screen_threshold)) {
+      if (void (*hook)() = before_screen_line.load(); hook != nullptr) hook();
+      Send(screen_.get(), message);
+    }
     if (file_ != nullptr && (wanted || level >= settings_.file_level)) Send(file_.get(), message);
     if (wanted && !settings_.to_screen) {
       for (std::size_t i = 0; i <= IndexOf(level); ++i) {
@@ -369,6 +374,8 @@ void Log(LogLevel level, std::string_view component, std::string_view text, cons
   Logger* logger = Current();
   if (logger->Enabled(level, component)) logger->Log(level, component, text, place);
 }
+
+void SetBeforeScreenLine(void (*hook)()) { before_screen_line.store(hook); }
 
 void FlushLog() { Current()->Flush(); }
 

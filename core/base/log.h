@@ -46,6 +46,9 @@ void Log(LogLevel level, std::string_view component, std::string_view text, cons
 // Writes pending repeat counts and flushes files.
 void FlushLog();
 
+// `hook` runs before each line on standard error, so that a line which is drawn over can be erased first; null: none.
+void SetBeforeScreenLine(void (*hook)());
+
 // TENON_LOG(kInfo, "plugin", "loaded {}", id): formats only when enabled.
 #define TENON_LOG(level, component, ...)                                              \
   do {                                                                               \

@@ -1,0 +1,87 @@
+#include "core/train/run_summary.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/platform/atomic_file.h"
+
+namespace tenon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json Number(const std::optional<double>& value) { return value ? Number(*value) : Json(nullptr); }
+Json Text(const std::string& value) { return value.empty() ? Json(nullptr) : Json(value); }
+
+template <class Items, class Fn>
+Json List(const Items& items, Fn to_json) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(to_json(item));
+  return list;
+}
+
+template <class Value, class Fn>
+Json Object(const std::map<std::string, Value>& items, Fn to_json) {
+  Json object = Json::object();
+  for (const auto& item : items) object[item.first] = to_json(item.second);
+  return object;
+}
+
+Json ToObject(const RunSummary& s) {
+  Json json;
+  json["status"] = s.status;
+  json["reason"] = Text(s.reason);
+  json["seed"] = s.seed;
+  json["device"] = s.device;
+  json["mode"] = s.mode;
+  json["threads"] = s.threads;
+  json["epochs"] = s.epochs;
+  json["steps"] = s.steps;
+  json["train_loss"] = List(s.train_loss, [](double loss) { return Number(loss); });
+  json["test_loss"] = Number(s.test_loss);
+  json["test_accuracy"] = Number(s.test_accuracy);
+  json["test_metrics"] = Object(s.test_metrics, [](double value) { return Number(value); });
+  json["samples_per_s"] = Number(s.samples_per_s);
+  json["step_ms"] = {{"p50", Number(s.step_ms.p50)},
+                     {"p99", Number(s.step_ms.p99)},
+                     {"data_wait", Number(s.step_ms.data_wait)},
+                     {"comm", Number(s.step_ms.comm)}};
+  json["first_step_ms"] = Number(s.first_step_ms);
+  json["peak_rss_mb"] = Number(s.peak_rss_mb);
+  json["device_peak_mb"] = Number(s.device_peak_mb);
+  json["plan_mb"] = Number(s.plan_mb);
+  json["kernels"] = Object(s.kernels, [](const RunSummary::KernelCount& count) {
+    return Json{{"fast", count.fast}, {"reference", count.reference}};
+  });
+  json["fusions"] = Object(s.fusions, [](std::int64_t count) { return Json(count); });
+  json["plan_cache"] = {{"hits", s.plan_cache.hits}, {"misses", s.plan_cache.misses}, {"evictions", s.plan_cache.evictions}};
+  json["fallbacks"] = List(s.fallbacks, [](const RunSummary::Fallback& f) {
+    return Json{{"node", f.node}, {"op", f.op}, {"device", f.device}, {"reason", f.reason}};
+  });
+  json["copies"] = List(s.copies, [](const RunSummary::Copy& copy) {
+    return Json{{"from", copy.from}, {"to", copy.to}, {"count", copy.count}, {"mb", Number(copy.mb)}};
+  });
+  json["skipped_samples"] = s.skipped_samples;
+  json["skipped_steps"] = s.skipped_steps;
+  json["weights_sha256"] = Text(s.weights_sha256);
+  json["plugins"] = List(s.plugins, [](const RunSummary::Plugin& plugin) {
+    return Json{{"id", plugin.id}, {"version", plugin.version}, {"path", plugin.path}};
+  });
+  json["warnings"] = s.warnings;
+  json["rank"] = s.rank;
+  json["world_size"] = s.world_size;
+  return json;
+}
+
+}  // namespace
+
+std::string ToJson(const RunSummary& summary) {
+  return ToObject(summary).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status WriteRunSummary(const RunSummary& summary, const std::string& path) {
+  return WriteFileAtomically(path, ToJson(summary));
+}
+
+}  // namespace tenon
