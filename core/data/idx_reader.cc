@@ -69,8 +69,8 @@ Result<IdxArray> ReadIdx(ByteReader& reader) {
   const std::int64_t width = SizeOf(dtype);
   const std::int64_t start = reader.position();
   if (shape.elements() > reader.bound() / width) {
-    return Error(Code::kDataLoss, "The file is cut short: {} values of shape {} need {} bytes from byte {} on, but {} {} follow.",
-                 NameOf(dtype), shape, shape.elements() * width, start, reader.packed() ? "no more than" : "only", reader.bound())
+    return Error(Code::kDataLoss, "The file is cut short: shape {} takes {} values of {} bytes each from byte {} on, but {} {} bytes follow.",
+                 shape, shape.elements(), width, start, reader.packed() ? "no more than" : "only", reader.bound())
         .At(reader.path());
   }
   IdxArray array{Tensor(dtype, shape), start};

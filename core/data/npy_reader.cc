@@ -167,8 +167,8 @@ Result<NpyArray> ReadArray(ByteReader& reader) {
   const std::int64_t width = SizeOf(dtype);
   const std::int64_t start = reader.position();
   if (shape.elements() > reader.bound() / width) {
-    return Error(Code::kDataLoss, "The file is cut short: {} values of shape {} need {} bytes from byte {} on, but {} {} follow.",
-                 NameOf(dtype), shape, shape.elements() * width, start, reader.packed() ? "no more than" : "only", reader.bound());
+    return Error(Code::kDataLoss, "The file is cut short: shape {} takes {} values of {} bytes each from byte {} on, but {} {} bytes follow.",
+                 shape, shape.elements(), width, start, reader.packed() ? "no more than" : "only", reader.bound());
   }
   NpyArray array{Tensor(dtype, shape), start};
   TENON_TRY(reader.ReadExactly(array.values.raw(), array.values.bytes(), fmt::format("the data of shape {}", shape)));

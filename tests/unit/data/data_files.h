@@ -1,7 +1,5 @@
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdint>

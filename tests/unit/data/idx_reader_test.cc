@@ -72,7 +72,7 @@ TEST(Idx, RefusesBrokenFiles) {
   bad = folder.Write("short_dims", kImages.substr(0, 13));
   ExpectError(bad, labels, bad + ": error: The file is cut short: the list of dimensions needs 12 bytes from byte 4 on, but only 9 follow.");
   bad = folder.Write("short", kImages.substr(0, 20));
-  ExpectError(bad, labels, bad + ": error: The file is cut short: uint8 values of shape [3,2,2] need 12 bytes from byte 16 on, but only 4 follow.");
+  ExpectError(bad, labels, bad + ": error: The file is cut short: shape [3,2,2] takes 12 values of 1 bytes each from byte 16 on, but only 4 bytes follow.");
   bad = folder.Write("short.gz", Gzip(kImages.substr(0, 20)));
   ExpectError(bad, labels, bad + ": error: The file is cut short: the data of shape [3,2,2] needs 12 bytes from byte 16 on, but only 4 follow.");
   bad = folder.Write("long", kImages + "x");
@@ -80,7 +80,11 @@ TEST(Idx, RefusesBrokenFiles) {
   bad = folder.Write("huge.gz", Gzip(Idx(8, {0xffffffffu, 0xffffu, 0xffu}, "")));
   auto huge = OpenIdx(bad, labels);
   ASSERT_FALSE(huge.ok());
-  EXPECT_NE(huge.status().message().find("bytes from byte 16 on, but no more than "), std::string::npos) << huge.status().ToString();
+  EXPECT_NE(huge.status().message().find("from byte 16 on, but no more than "), std::string::npos) << huge.status().ToString();
+  bad = folder.Write("wide", Idx(0x0e, {0xffffffffu, 0x3fffffffu}, ""));
+  ExpectError(bad, labels,
+              bad + ": error: The file is cut short: shape [4294967295,1073741823] takes 4611686013058678785 values of 8 bytes each from byte 12 "
+                    "on, but only 0 bytes follow.");
   bad = folder.Write("overflow", Idx(8, {0xffffffffu, 0xffffffffu, 0xffffffffu}, ""));
   EXPECT_FALSE(OpenIdx(bad, labels).ok());
 

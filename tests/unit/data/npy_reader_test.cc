@@ -70,7 +70,7 @@ TEST(Npy, RefusesWhatItDoesNotRead) {
   ExpectError(Npy("{'color': 1}", "1234"), "The .npy header has an unknown entry 'color'.");
   ExpectError(Npy("{'shape': (-1,)}", "1234"), "The .npy header is not readable at its character 11: expected a dimension.");
   ExpectError(Npy("[]", "1234"), "The .npy header is not readable at its character 0: expected '{'.");
-  ExpectError(Npy(Dict("<f4", "(3,)"), "1234"), "The file is cut short: float32 values of shape [3] need 12 bytes from byte 128 on, but only 4 follow.");
+  ExpectError(Npy(Dict("<f4", "(3,)"), "1234"), "The file is cut short: shape [3] takes 3 values of 4 bytes each from byte 128 on, but only 4 bytes follow.");
   ExpectError(Npy(Dict("<f4", "(1,)"), "12345"), "The file is longer than its header says: it should end after 132 bytes.");
   EXPECT_FALSE(Parse(Npy(Dict("<f4", "(9223372036854775807, 9223372036854775807)"), "")).ok());
 }

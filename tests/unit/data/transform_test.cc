@@ -147,7 +147,7 @@ TEST(Transform, RefusesWhatDoesNotFit) {
 }
 
 TEST(CachedDataset, KeepsResizedSamplesAndOnlyThose) {
-  auto made = MemoryDataset::Create(Tensor::Of<float>({2, 2}, {0, 4, 4, 0}), Tensor::Of<std::int64_t>({2}, {1, 0}), {"test", "labels", {}, 0, 8});
+  auto made = MemoryDataset::Create(Tensor::Of<float>({2, 2}, {0, 4, 4, 0}), Tensor::Of<std::int64_t>({2}, {1, 0}), {"test", "labels", Provenance::Unit::kByte, 0, 8});
   ASSERT_TRUE(made.ok());
   const std::shared_ptr<const Dataset> data = std::move(*made);
   TransformSpec spec;
