@@ -100,6 +100,7 @@ class OpDef {
   OpDef& SavedForGradient(int output) { saved_.push_back(output); return *this; }
   OpDef& Attr(std::string name, AttrValue fallback);           // type and default from the value
   OpDef& Attr(std::string name, const char* fallback) { return Attr(std::move(name), AttrValue(std::string(fallback))); }
+  OpDef& Attr(std::string name, double fallback) { return Attr(std::move(name), AttrValue(fallback)); }
   OpDef& Attr(std::string name, int fallback) { return Attr(std::move(name), AttrValue(std::int64_t{fallback})); }
   OpDef& OptionalAttr(std::string name, AttrType type);        // no default
   OpDef& RequiredAttr(std::string name, AttrType type);
