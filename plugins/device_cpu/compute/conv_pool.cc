@@ -189,7 +189,7 @@ TENON_INLINE void PoolVec(const ConvPoolShape& s, const float* values, int64_t r
     for (int j = 0; j < pw; ++j) {
       if (i == 0 && j == 0) continue;
       const Vec v = Load(values + i * row + j * pixel);
-      const IVec take = (v > best) | (v != v);
+      const IVec take = (v > best) | ((v != v) & (best == best));
       best = take ? v : best;
       where = take ? SetI(i * pw + j) : where;
     }

@@ -76,7 +76,7 @@ TENON_INLINE Vec Apply(Vec a, Vec b, Vec alpha) {
     case BinaryOp::kMax: return Select((a > b) | (a != a), a, b);
     case BinaryOp::kMin: return Select((a < b) | (a != a), a, b);
     case BinaryOp::kReluGrad: return KeepWhere(~(b <= Zero()), a);
-    case BinaryOp::kLeakyReluGrad: return b < Zero() ? a * alpha : a;
+    case BinaryOp::kLeakyReluGrad: return b >= Zero() ? a : a * alpha;
     case BinaryOp::kSigmoidGrad: return a * (b * (Set(1.0f) - b));
     case BinaryOp::kTanhGrad: return a * (Set(1.0f) - b * b);
   }

@@ -67,6 +67,10 @@ void AddGemmKernels(KernelList& kernels);
 void AddGemmFused(FusedList& fused);
 void AddCrossEntropyKernels(KernelList& kernels);
 void AddOptimizerKernels(KernelList& kernels);
+void AddElementwiseKernels(KernelList& kernels);
+void AddReduceKernels(KernelList& kernels);
+void AddSoftmaxKernels(KernelList& kernels);
+void AddMatMulKernels(KernelList& kernels);
 
 template <class T>
 tenon_kernel_def Def(std::string_view domain, std::string_view op_type, std::string_view name,

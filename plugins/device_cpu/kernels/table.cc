@@ -10,6 +10,10 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddGemmKernels(list);
     AddCrossEntropyKernels(list);
     AddOptimizerKernels(list);
+    AddElementwiseKernels(list);
+    AddReduceKernels(list);
+    AddSoftmaxKernels(list);
+    AddMatMulKernels(list);
     return list;
   }();
   return {kernels.data(), kernels.size()};

@@ -1,0 +1,158 @@
+// Unary operators, binary operators with broadcasting, and the gradients of activations.
+#include "plugins/device_cpu/kernels/support.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Both elementwise families run in any layout that their operands share; only equal shapes may leave the strided one.
+constexpr uint32_t kSharedLayouts[] = {TENON_LAYOUT_STRIDED, kNhwc};
+
+double Elements(sdk::Value value) { return value.dims().Known() ? static_cast<double>(value.elements()) : 1000; }
+
+struct UnaryName {
+  std::string_view op_type;
+  UnaryOp op;
+};
+constexpr UnaryName kUnary[] = {{"Relu", UnaryOp::kRelu}, {"LeakyRelu", UnaryOp::kLeakyRelu}, {"Sigmoid", UnaryOp::kSigmoid},
+                                {"Tanh", UnaryOp::kTanh}, {"Exp", UnaryOp::kExp},             {"Log", UnaryOp::kLog},
+                                {"Sqrt", UnaryOp::kSqrt}, {"Neg", UnaryOp::kNeg},             {"Abs", UnaryOp::kAbs},
+                                {"Reciprocal", UnaryOp::kReciprocal}};
+
+class UnaryKernel : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    const double cost = 0.3 * Elements(query.input(0));
+    for (const uint32_t layout : kSharedLayouts)
+      if (layout == TENON_LAYOUT_STRIDED || query.input(0).rank() == 4) emitter.Emit(cost, {layout}, {layout});
+  }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    for (const UnaryName& name : kUnary)
+      if (name.op_type == query.op_type()) args_.op = name.op;
+    args_.alpha = static_cast<float>(query.attributes().Float("alpha", 0.01));
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    args_.count = args.input(0).elements();
+    threads_ = args.threads();
+    result.Aliases(&kInPlace, 1);
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    UnaryArgs a = args_;
+    a.x = call.in<float>(0);
+    a.y = call.out<float>(0);
+    KernelPool pool(host(), error, threads_);
+    routines().unary(a, pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  static constexpr tenon_alias_pair kInPlace = {0, 0, TENON_ALIAS_MAY, 0};
+  UnaryArgs args_;
+};
+
+struct BinaryName {
+  std::string_view domain, op_type;
+  BinaryOp op;
+};
+constexpr BinaryName kBinary[] = {{"", "Add", BinaryOp::kAdd},
+                                  {"", "Sub", BinaryOp::kSub},
+                                  {"", "Mul", BinaryOp::kMul},
+                                  {"", "Div", BinaryOp::kDiv},
+                                  {"", "Max", BinaryOp::kMax},
+                                  {"", "Min", BinaryOp::kMin},
+                                  {"tenon", "ReluGrad", BinaryOp::kReluGrad},
+                                  {"tenon", "LeakyReluGrad", BinaryOp::kLeakyReluGrad},
+                                  {"tenon", "SigmoidGrad", BinaryOp::kSigmoidGrad},
+                                  {"tenon", "TanhGrad", BinaryOp::kTanhGrad}};
+
+// Broadcast of two shapes, neighbouring dims that behave alike merged into one. False: too many dims remain.
+bool Collapse(sdk::Dims a, sdk::Dims b, sdk::Dims out, BinaryArgs& p) {
+  p.rank = 0;
+  const uint32_t rank = out.size();
+  const auto size = [&](sdk::Dims d, uint32_t axis) { return axis + d.size() < rank ? 1 : d[axis + d.size() - rank]; };
+  bool repeats_a[BinaryArgs::kMaxRank] = {}, repeats_b[BinaryArgs::kMaxRank] = {};
+  for (uint32_t axis = 0; axis < rank; ++axis) {
+    if (out[axis] == 1) continue;
+    const bool ra = size(a, axis) == 1, rb = size(b, axis) == 1;
+    if (p.rank > 0 && repeats_a[p.rank - 1] == ra && repeats_b[p.rank - 1] == rb) {
+      p.dims[p.rank - 1] *= out[axis];
+      continue;
+    }
+    if (p.rank == BinaryArgs::kMaxRank) return false;
+    p.dims[p.rank] = out[axis];
+    repeats_a[p.rank] = ra;
+    repeats_b[p.rank] = rb;
+    ++p.rank;
+  }
+  if (p.rank == 0) p.dims[p.rank++] = 1;
+  int64_t next_a = 1, next_b = 1;
+  for (int d = p.rank - 1; d >= 0; --d) {
+    p.a_strides[d] = repeats_a[d] ? 0 : next_a;
+    p.b_strides[d] = repeats_b[d] ? 0 : next_b;
+    if (!repeats_a[d]) next_a *= p.dims[d];
+    if (!repeats_b[d]) next_b *= p.dims[d];
+  }
+  return true;
+}
+
+class BinaryKernel : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    if (query.input_count() != 2) return reason.No("There are ", query.input_count(), " operands; this kernel takes 2.");
+    return AllF32(query, reason);
+  }
+
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    const double cost = 0.3 * Elements(query.output(0));
+    emitter.Emit(cost, {0, 0}, {0});
+    const sdk::Dims a = query.input(0).dims(), b = query.input(1).dims();
+    if (a.size() == 4 && a == b) emitter.Emit(cost, {kNhwc, kNhwc}, {kNhwc});
+  }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    for (const BinaryName& name : kBinary)
+      if (name.op_type == query.op_type()) args_.op = name.op;
+    args_.alpha = static_cast<float>(query.attributes().Float("alpha", 0.01));
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error& error) {
+    const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), out = args.output(0).dims();
+    if (!Collapse(a, b, out, args_))
+      return error.Fail(TENON_UNIMPLEMENTED, "Shapes ", a, " and ", b, " need more than ", BinaryArgs::kMaxRank,
+                        " loops to broadcast.");
+    threads_ = args.threads();
+    // An operand of the full shape may be overwritten.
+    uint64_t pairs = 0;
+    if (a == out) in_place_[pairs++] = {0, 0, TENON_ALIAS_MAY, 0};
+    if (b == out) in_place_[pairs++] = {1, 0, TENON_ALIAS_MAY, 0};
+    result.Aliases(in_place_, pairs);
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    BinaryArgs p = args_;
+    p.a = call.in<float>(0);
+    p.b = call.in<float>(1);
+    p.out = call.out<float>(0);
+    KernelPool pool(host(), error, threads_);
+    routines().binary(p, pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  BinaryArgs args_;
+  tenon_alias_pair in_place_[2] = {};
+};
+
+}  // namespace
+
+void AddElementwiseKernels(KernelList& kernels) {
+  const sdk::KernelOptions options{0, TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC | TENON_TRAIT_ELEMENTWISE};
+  for (const UnaryName& name : kUnary) kernels.push_back(Def<UnaryKernel>("", name.op_type, "unary", options));
+  for (const BinaryName& name : kBinary) kernels.push_back(Def<BinaryKernel>(name.domain, name.op_type, "binary", options));
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,171 @@
+#include "plugins/device_cpu/tests/support.h"
+
+namespace tenon::cpu {
+namespace {
+
+double Exact(UnaryOp op, double x) {
+  switch (op) {
+    case UnaryOp::kRelu: return x > 0 ? x : 0;
+    case UnaryOp::kLeakyRelu: return x < 0 ? 0.1f * x : x;
+    case UnaryOp::kSigmoid: return 1 / (1 + std::exp(-x));
+    case UnaryOp::kTanh: return std::tanh(x);
+    case UnaryOp::kExp: return std::exp(x);
+    case UnaryOp::kLog: return std::log(x);
+    case UnaryOp::kSqrt: return std::sqrt(x);
+    case UnaryOp::kNeg: return -x;
+    case UnaryOp::kAbs: return std::abs(x);
+    case UnaryOp::kReciprocal: return 1 / x;
+  }
+  return 0;
+}
+
+constexpr UnaryOp kAllUnary[] = {UnaryOp::kRelu, UnaryOp::kLeakyRelu, UnaryOp::kSigmoid, UnaryOp::kTanh, UnaryOp::kExp,
+                                 UnaryOp::kLog,  UnaryOp::kSqrt,      UnaryOp::kNeg,     UnaryOp::kAbs,  UnaryOp::kReciprocal};
+
+TEST(Unary, FewUlpsFromDoublePrecision) {
+  for (const Routines* r : AllRoutines())
+    for (const UnaryOp op : kAllUnary)
+      for (const float range : {0.01f, 1.0f, 30.0f, 87.0f}) {
+        const bool positive = op == UnaryOp::kLog || op == UnaryOp::kSqrt;
+        const auto x = Random(1003, 1, positive ? 1e-6f : -range, range);
+        Array<float> y(1003);
+        UnaryArgs a;
+        a.op = op, a.count = 1003, a.alpha = 0.1f, a.x = x.get(), a.y = y.get();
+        r->unary(a, Threads(2));
+        for (int64_t i = 0; i < 1003; ++i) {
+          const double want = Exact(op, x[i]);
+          ASSERT_NEAR(y[i], want, 4e-7 * std::abs(want) + 1e-37) << r->isa << " op " << static_cast<int>(op) << " of " << x[i];
+        }
+      }
+}
+
+TEST(Unary, SpecialValues) {
+  const float inf = INFINITY, nan = NAN;
+  for (const Routines* r : AllRoutines()) {
+    const auto apply = [&](UnaryOp op, float x) {
+      float y = 0;
+      UnaryArgs a;
+      a.op = op, a.count = 1, a.alpha = 0.1f, a.x = &x, a.y = &y;
+      r->unary(a, {});
+      return y;
+    };
+    for (const UnaryOp op : kAllUnary) EXPECT_TRUE(std::isnan(apply(op, nan))) << r->isa << static_cast<int>(op);
+    EXPECT_EQ(apply(UnaryOp::kExp, inf), inf);
+    EXPECT_EQ(apply(UnaryOp::kExp, -inf), 0.0f);
+    EXPECT_EQ(apply(UnaryOp::kExp, 100.0f), inf);
+    EXPECT_EQ(apply(UnaryOp::kExp, 0.0f), 1.0f);
+    EXPECT_EQ(apply(UnaryOp::kLog, 0.0f), -inf);
+    EXPECT_EQ(apply(UnaryOp::kLog, inf), inf);
+    EXPECT_EQ(apply(UnaryOp::kLog, 1.0f), 0.0f);
+    EXPECT_TRUE(std::isnan(apply(UnaryOp::kLog, -1.0f)));
+    EXPECT_EQ(apply(UnaryOp::kTanh, inf), 1.0f);
+    EXPECT_EQ(apply(UnaryOp::kTanh, -inf), -1.0f);
+    EXPECT_EQ(apply(UnaryOp::kSigmoid, -inf), 0.0f);
+    EXPECT_EQ(apply(UnaryOp::kSigmoid, inf), 1.0f);
+    EXPECT_NEAR(apply(UnaryOp::kExp, -100.0f), 3.8e-44, 2e-45);
+    EXPECT_NEAR(apply(UnaryOp::kLog, 1e-42f), std::log(double{1e-42f}), 1e-5);
+  }
+}
+
+TEST(Binary, BroadcastsInEveryDirection) {
+  for (const Routines* r : AllRoutines())
+    for (int form = 0; form < 4; ++form) {
+      BinaryArgs p;
+      p.rank = 3, p.dims[0] = 3, p.dims[1] = 2, p.dims[2] = 21;
+      const auto a = Random(126, 1), b = Random(126, 2);
+      Array<float> out(126);
+      const int64_t whole[] = {42, 21, 1}, column[] = {1, 0, 0}, row[] = {0, 0, 1}, one[] = {0, 0, 0};
+      const int64_t* forms[][2] = {{whole, whole}, {whole, row}, {column, whole}, {one, one}};
+      for (int d = 0; d < 3; ++d) p.a_strides[d] = forms[form][0][d], p.b_strides[d] = forms[form][1][d];
+      p.a = a.get(), p.b = b.get(), p.out = out.get(), p.op = BinaryOp::kSub;
+      r->binary(p, Threads(2));
+      for (int64_t i = 0; i < 3; ++i)
+        for (int64_t j = 0; j < 2; ++j)
+          for (int64_t k = 0; k < 21; ++k) {
+            const float x = a[i * p.a_strides[0] + j * p.a_strides[1] + k * p.a_strides[2]];
+            const float y = b[i * p.b_strides[0] + j * p.b_strides[1] + k * p.b_strides[2]];
+            ASSERT_EQ(out[(i * 2 + j) * 21 + k], x - y) << r->isa << form;
+          }
+    }
+}
+
+TEST(Binary, NanWinsMaxAndMinAndPassesTheMask) {
+  for (const Routines* r : AllRoutines()) {
+    const float nan = NAN;
+    const auto apply = [&](BinaryOp op, float a, float b) {
+      float y = 0;
+      BinaryArgs p;
+      p.op = op, p.rank = 1, p.dims[0] = 1, p.a_strides[0] = p.b_strides[0] = 1, p.a = &a, p.b = &b, p.out = &y;
+      r->binary(p, {});
+      return y;
+    };
+    for (const BinaryOp op : {BinaryOp::kMax, BinaryOp::kMin}) {
+      EXPECT_TRUE(std::isnan(apply(op, nan, 1)));
+      EXPECT_TRUE(std::isnan(apply(op, 1, nan)));
+    }
+    EXPECT_EQ(apply(BinaryOp::kReluGrad, 3, nan), 3.0f);
+    EXPECT_EQ(apply(BinaryOp::kReluGrad, 3, 0), 0.0f);
+  }
+}
+
+TEST(MaskGradient, ZeroesAndSums) {
+  for (const Routines* r : AllRoutines()) {
+    const auto y = Random(7 * 37, 1), dy = Random(7 * 37, 2);
+    Array<float> g(7 * 37), sums(37);
+    MaskArgs m;
+    m.rows = 7, m.columns = 37, m.y = y.get(), m.dy = dy.get(), m.g = g.get(), m.column_sums = sums.get();
+    r->mask_gradient(m, Threads(2));
+    for (int64_t c = 0; c < 37; ++c) {
+      double sum = 0;
+      for (int64_t i = 0; i < 7; ++i) {
+        const float want = y[i * 37 + c] <= 0 ? 0 : dy[i * 37 + c];
+        ASSERT_EQ(g[i * 37 + c], want);
+        sum += want;
+      }
+      ASSERT_NEAR(sums[c], sum, 1e-6);
+    }
+  }
+}
+
+TEST(Reduce, AllFormsAgreeWithDoublePrecision) {
+  for (const Routines* r : AllRoutines())
+    for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax})
+      for (int form = 0; form < 5; ++form) {
+        const int64_t sizes[][4] = {{1, 7, 19, 1}, {5, 1, 1, 43}, {3, 4, 18, 1}, {2, 3, 5, 9}, {1, 5000, 3, 1}};
+        ReduceArgs p;
+        p.op = op, p.k0 = sizes[form][0], p.r0 = sizes[form][1], p.k1 = sizes[form][2], p.r1 = sizes[form][3];
+        const auto x = Random(p.k0 * p.r0 * p.k1 * p.r1, 1);
+        Array<float> y(p.k0 * p.k1);
+        p.x = x.get(), p.y = y.get();
+        r->reduce(p, Threads(2));
+        for (int64_t a = 0; a < p.k0; ++a)
+          for (int64_t b = 0; b < p.k1; ++b) {
+            double sum = 0, top = -INFINITY;
+            for (int64_t i = 0; i < p.r0; ++i)
+              for (int64_t j = 0; j < p.r1; ++j) {
+                const double v = x[((a * p.r0 + i) * p.k1 + b) * p.r1 + j];
+                sum += v;
+                top = std::max(top, v);
+              }
+            const double want = op == ReduceOp::kSum ? sum : op == ReduceOp::kMax ? top : sum / static_cast<double>(p.r0 * p.r1);
+            ASSERT_NEAR(y[a * p.k1 + b], want, 1e-4 * (op == ReduceOp::kSum ? 1 : 0.01)) << r->isa << form;
+          }
+      }
+}
+
+TEST(Transpose, EveryElementFindsItsPlace) {
+  for (const Routines* r : AllRoutines())
+    for (const int64_t rows : {1, 3, 16, 33, 100})
+      for (const int64_t columns : {1, 6, 8, 49}) {
+        const auto x = Random(2 * rows * columns, 1);
+        Array<float> y(2 * rows * columns);
+        r->transpose({2, rows, columns, x.get(), y.get()}, Threads(2));
+        for (int64_t b = 0; b < 2; ++b)
+          for (int64_t i = 0; i < rows; ++i)
+            for (int64_t j = 0; j < columns; ++j)
+              ASSERT_EQ(y[(b * columns + j) * rows + i], x[(b * rows + i) * columns + j]) << r->isa;
+      }
+}
+
+}  // namespace
+}  // namespace tenon::cpu
