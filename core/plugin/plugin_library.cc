@@ -130,7 +130,7 @@ Status PluginLibrary::Query(tenon_plugin_query_fn query) {
     return PluginError(PluginMessage::kThrew, file_name_, "threw a C++ exception out of {}. Report it to the vendor of {}.", TENON_ENTRY_SYMBOL, id());
   }
   if (raw == nullptr) {
-    return PluginError(PluginMessage::kQueryFailed, file_name_, "refuses this host (plugin ABI {}.{}). Install a {} made for it.", host.abi_major,
+    return PluginError(PluginMessage::kQueryFailed, file_name_, "refuses this host (plugin ABI {}.{}). Install a version of {} made for it.", host.abi_major,
                        host.abi_minor, id());
   }
   if (raw->struct_size < kMinimumDescriptor) {
