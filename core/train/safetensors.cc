@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -29,15 +30,47 @@ constexpr const char* kMetadata = "__metadata__";
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the format's own library has it
 
-// CRC-32 over names and values in byte order of the names.
-std::uint32_t ChecksumOf(const std::vector<NamedTensor>& tensors) {
+constexpr const char* kChecksum = "tenon_crc";
+constexpr const char* kForeignChecksum = "crc_num";
+
+// MindSpore takes an integer scalar n for n zero bytes when it computes its checksum.
+bool IsIntegerScalar(const Tensor& tensor) { return tensor.shape().rank() == 0 && IsInteger(tensor.dtype()); }
+
+bool HasIntegerScalar(const std::vector<NamedTensor>& tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), [](const NamedTensor& entry) { return IsIntegerScalar(entry.tensor); });
+}
+
+std::vector<const NamedTensor*> SortedByName(const std::vector<NamedTensor>& tensors) {
   std::vector<const NamedTensor*> sorted;
   for (const NamedTensor& entry : tensors) sorted.push_back(&entry);
   std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  return sorted;
+}
+
+// CRC-32 over names and values in byte order of the names.
+std::uint32_t ChecksumOf(const std::vector<NamedTensor>& tensors) {
   std::uint32_t crc = 0;
-  for (const NamedTensor* entry : sorted) {
+  for (const NamedTensor* entry : SortedByName(tensors)) {
     crc = Crc32(crc, entry->name.data(), entry->name.size());
     crc = Crc32(crc, entry->tensor.raw(), static_cast<std::size_t>(entry->tensor.bytes()));
+  }
+  return crc;
+}
+
+// The same as MindSpore computes it; nullopt when an integer scalar stands for too many zero bytes.
+std::optional<std::uint32_t> ForeignChecksumOf(const std::vector<NamedTensor>& tensors) {
+  constexpr std::int64_t kMaxZeros = 1 << 24;
+  std::uint32_t crc = 0;
+  for (const NamedTensor* entry : SortedByName(tensors)) {
+    crc = Crc32(crc, entry->name.data(), entry->name.size());
+    if (!IsIntegerScalar(entry->tensor)) {
+      crc = Crc32(crc, entry->tensor.raw(), static_cast<std::size_t>(entry->tensor.bytes()));
+      continue;
+    }
+    const std::int64_t zeros = *Cast(entry->tensor, DType::kI64).data<std::int64_t>();
+    if (zeros < 0 || zeros > kMaxZeros) return std::nullopt;
+    const std::string bytes(static_cast<std::size_t>(zeros), '\0');
+    crc = Crc32(crc, bytes.data(), bytes.size());
   }
   return crc;
 }
@@ -164,13 +197,15 @@ Status CheckChecksum(const Json& header, const std::vector<NamedTensor>& tensors
   const auto metadata = header.find(kMetadata);
   if (metadata == header.end()) return {};
   if (!metadata->is_object()) return Error(Code::kDataLoss, "__metadata__ is no object.");
-  const auto found = metadata->find("crc_num");
+  const bool own = metadata->contains(kChecksum);
+  const auto found = metadata->find(own ? kChecksum : kForeignChecksum);
   if (found == metadata->end()) return {};
   const std::string text = found->is_string() ? found->get<std::string>() : found->dump();
-  const std::uint32_t computed = ChecksumOf(tensors);
-  if (text != std::to_string(computed)) {
+  const std::optional<std::uint32_t> computed = own ? ChecksumOf(tensors) : ForeignChecksumOf(tensors);
+  if (!computed) return {};
+  if (text != std::to_string(*computed)) {
     return Error(Code::kDataLoss, "The checksum is wrong: the file says {}, its content gives {}. It was changed or "
-                 "damaged after it was written.", text, computed);
+                 "damaged after it was written.", text, *computed);
   }
   if (checksum != nullptr) *checksum = true;
   return {};
@@ -179,8 +214,10 @@ Status CheckChecksum(const Json& header, const std::vector<NamedTensor>& tensors
 Result<std::string> MakeHeader(const std::vector<const NamedTensor*>& order, const Checkpoint& checkpoint, bool checksum) {
   Json header;
   header[kMetadata] = Json::object();
-  if (checksum) header[kMetadata]["crc_num"] = std::to_string(ChecksumOf(checkpoint.tensors));
+  const std::string crc = checksum ? std::to_string(ChecksumOf(checkpoint.tensors)) : "";
+  if (checksum && !HasIntegerScalar(checkpoint.tensors)) header[kMetadata][kForeignChecksum] = crc;
   header[kMetadata]["format"] = "ms";
+  if (checksum) header[kMetadata][kChecksum] = crc;
   std::int64_t at = 0;
   for (const NamedTensor* entry : order) {
     std::string_view type;

@@ -12,8 +12,8 @@
 namespace tenon {
 
 // The .safetensors format: 8 bytes with the length of the header, the header as JSON, then the values without gaps.
-// The metadata says {"format": "ms"} and, as MindSpore does, "crc_num", the CRC-32 over names and values in the order
-// of the names.
+// The metadata says {"format": "ms"} and "tenon_crc", the CRC-32 over names and values in the order of the names. Without
+// integer scalars the same number is MindSpore's "crc_num"; for those MindSpore computes something else.
 
 // Writes every tensor, wide types first, so that all are aligned.
 Status WriteSafetensors(const Checkpoint& checkpoint, bool checksum, const ByteSink& sink);
