@@ -1,5 +1,6 @@
 #include "core/data/csv_reader.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -15,7 +16,7 @@ namespace tenon {
 
 namespace {
 
-constexpr std::size_t kChunk = 256 * 1024;
+constexpr std::int64_t kChunk = 256 * 1024;
 constexpr std::size_t kLongestLine = std::size_t{64} * 1024 * 1024;
 
 // Gives the lines of a file one by one, without their ends (\n or \r\n).
@@ -42,11 +43,12 @@ class LineReader {
       }
       text_.erase(0, used_);
       used_ = 0;
-      text_.resize(kept + kChunk);
-      TENON_ASSIGN(const std::int64_t got, reader_.Read(text_.data() + kept, static_cast<std::int64_t>(kChunk)));
+      const std::size_t chunk = static_cast<std::size_t>(std::min(kChunk, reader_.bound() + 1));
+      text_.resize(kept + chunk);
+      TENON_ASSIGN(const std::int64_t got, reader_.Read(text_.data() + kept, static_cast<std::int64_t>(chunk)));
       text_.resize(kept + static_cast<std::size_t>(got));
       searched = kept;
-      at_end_ = static_cast<std::size_t>(got) < kChunk;
+      at_end_ = static_cast<std::size_t>(got) < chunk;
     }
     if (used_ == text_.size()) return std::optional<std::string_view>();
     const std::string_view line(text_.data() + used_, text_.size() - used_);

@@ -82,7 +82,9 @@ Status Transform::SetGeometry(const TransformSpec& spec) {
     const auto [height, width] = *spec.resize;
     TENON_INVALID_IF(height < 1 || width < 1 || height > (1 << 20) || width > (1 << 20),
                      "'image.resize' is [{}, {}]; both must be between 1 and {}.", height, width, 1 << 20);
-    if (height != in_height_ || width != in_width_) resizer_.emplace(in_height_, in_width_, height, width, spec.resize_mode);
+    if (height != in_height_ || width != in_width_) {
+      resizer_ = std::make_shared<const Resizer>(in_height_, in_width_, height, width, spec.resize_mode);
+    }
     out_height_ = height;
     out_width_ = width;
   }

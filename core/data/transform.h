@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -40,7 +41,7 @@ class Transform {
   // True when samples come out bit for bit as they are stored.
   bool copies_samples() const { return kind_ == Kind::kCopy; }
   // True when a sample costs much more than a copy, so that keeping results pays.
-  bool costly() const { return resizer_.has_value(); }
+  bool costly() const { return resizer_ != nullptr; }
   bool changes_labels() const { return one_hot_classes_ > 0; }
   // A transform with the same effect on labels for samples that have been through this one.
   Transform Remainder() const;
@@ -76,7 +77,7 @@ class Transform {
   std::int64_t pad_ = 0;
   bool identity_affine_ = true;
   std::vector<Affine> affine_;     // one a plane
-  std::optional<Resizer> resizer_;
+  std::shared_ptr<const Resizer> resizer_;  // null: the size stays
   std::int64_t one_hot_classes_ = 0;
 };
 
