@@ -88,10 +88,15 @@ void CheckData(const ConfigNode& node, DataConfig& data, ConfigReader& reader) {
   if (synthetic) {
     refuse("path", "it reads no files");
     need("samples", data.samples.has_value(), "to know how many to make");
-    need("image", data.image.has_value() && !data.image->shape.empty(), "the shape of a sample (image: {shape: [..]})");
-    need("classes", data.classes.has_value(), "to know how many labels there are");
+    if (data.tokens) {
+      refuse("image", "it has 'tokens' already");
+    } else {
+      need("image", data.image.has_value() && !data.image->shape.empty(), "the shape of a sample (image: {shape: [..]}), or 'tokens'");
+      need("classes", data.classes.has_value(), "to know how many labels there are");
+    }
     refuse("test", "use 'split'");
   } else {
+    refuse("tokens", "they are made up, by type synthetic");
     need("path", !data.path.empty(), "a place to read from");
   }
   if (data.type.empty()) return;
@@ -156,6 +161,15 @@ const ConfigTable& ConfigTableOf(const OneHotConfig*) {
   return table;
 }
 
+const ConfigTable& ConfigTableOf(const TokensConfig*) {
+  using T = TokensConfig;
+  static const ConfigTable table = Table<T>("Made-up sequences of token numbers.", {
+      Field("vocab", &T::vocab, Between(1, std::int64_t{1} << 31) & Required(), "tokens are below it"),
+      Field("length", &T::length, Between(1, 1 << 20) & Required(), "tokens a sample"),
+  });
+  return table;
+}
+
 const ConfigTable& ConfigTableOf(const DataConfig*) {
   using T = DataConfig;
   static const ConfigTable table = Table<T>("What the run learns from.", {
@@ -164,14 +178,15 @@ const ConfigTable& ConfigTableOf(const DataConfig*) {
             "idx: folder of the usual files; csv, npy: the file; plain or .gz; csv has the label in its last column"),
       Field("labels", &T::labels, "npy: file of the labels"),
       Field("samples", &T::samples, AtLeast(1), "at most so many; synthetic: how many"),
-      Field("classes", &T::classes, AtLeast(1), "labels are below it; absent: from the data; synthetic needs it"),
+      Field("classes", &T::classes, AtLeast(1), "labels are below it; absent: from the data; synthetic images need it"),
       Field("image", &T::image, "how a sample becomes an image; absent: samples stay as stored"),
+      Field("tokens", &T::tokens, "synthetic, in place of `image`; without `classes` each label is the next token"),
       Field("split", &T::split, "which part to hold out for testing"),
       Field("test", &T::test, "an own source of test samples, in place of `split`"),
       Field("batch", &T::batch, Between(1, 1 << 20), "samples a step"),
       Field("drop_last", &T::drop_last, "leave out the last batch of an epoch when it is not full"),
       Field("shuffle", &T::shuffle, "a new order each epoch, which depends on seed and epoch alone"),
-      Field("workers", &T::workers, Between(1, 256), "threads that prepare batches"),
+      Field("workers", &T::workers, Between(0, 256), "threads that prepare batches; 0: the training thread does"),
       Field("transforms", &T::transforms, OneKeyForm(), "applied to each sample in this order"),
   }, CheckData);
   return table;

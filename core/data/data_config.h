@@ -44,6 +44,12 @@ struct NormalizeConfig {
   std::vector<double> std{1.0};
 };
 
+// Made-up sequences of token numbers.
+struct TokensConfig {
+  std::int64_t vocab = 0;   // tokens are below it
+  std::int64_t length = 0;  // tokens a sample
+};
+
 // Labels become vectors of `classes` numbers, 1 at the label.
 struct OneHotConfig {
   static constexpr const char* kType = "one_hot";
@@ -57,14 +63,15 @@ struct DataConfig {
                                          // npy: file of samples; synthetic: empty
   ConfigPath labels;                     // npy: file of labels (empty for the other types)
   std::optional<std::int64_t> samples;   // at most so many; synthetic: how many (required there)
-  std::optional<std::int64_t> classes;   // synthetic, one_hot, and the check of labels; absent: from the data
+  std::optional<std::int64_t> classes;   // synthetic images, one_hot, and the check of labels; absent: from the data
   std::optional<ImageConfig> image;      // absent: as the file says; csv: one row of features
+  std::optional<TokensConfig> tokens;    // synthetic, in place of `image`; without `classes` the label is the next token
   SplitConfig split;
   std::optional<TestDataConfig> test;    // never together with `split`
   std::int64_t batch = 32;
   bool drop_last = false;
   bool shuffle = true;
-  std::int64_t workers = 1;              // threads that prepare batches
+  std::int64_t workers = 1;              // threads that prepare batches; 0: the training thread does
   std::vector<TransformConfig> transforms;
 };
 
@@ -73,6 +80,7 @@ const ConfigTable& ConfigTableOf(const SplitConfig*);
 const ConfigTable& ConfigTableOf(const TestDataConfig*);
 const ConfigTable& ConfigTableOf(const NormalizeConfig*);
 const ConfigTable& ConfigTableOf(const OneHotConfig*);
+const ConfigTable& ConfigTableOf(const TokensConfig*);
 const ConfigTable& ConfigTableOf(const DataConfig*);
 
 }  // namespace tenon

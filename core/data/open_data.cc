@@ -139,16 +139,23 @@ class DataOpener {
     synthetic.samples = samples;
     synthetic.first = first;
     synthetic.seed = options_.seed;
-    synthetic.classes = config_.classes.value_or(10);
-    TENON_INVALID_IF(!config_.image || config_.image->shape.empty(), "Synthetic data needs 'image.shape'.");
-    TENON_ASSIGN(synthetic.image, Shape::Make(config_.image->shape));
+    if (config_.tokens) {
+      synthetic.classes = config_.classes.value_or(0);
+      synthetic.vocab = config_.tokens->vocab;
+      synthetic.length = config_.tokens->length;
+    } else {
+      TENON_INVALID_IF(!config_.image || config_.image->shape.empty(), "Synthetic data needs 'image.shape' or 'tokens'.");
+      synthetic.classes = config_.classes.value_or(10);
+      TENON_ASSIGN(synthetic.image, Shape::Make(config_.image->shape));
+    }
     TENON_ASSIGN(DatasetPtr dataset, SyntheticDataset::Create(synthetic));
     return dataset;
   }
 
   Status FindClasses() {
     if (train_->layout().label_kind != LabelKind::kClass) return {};
-    source_.classes_ = config_.classes.value_or(std::max(train_->classes(), test_ ? test_->classes() : 0));
+    source_.classes_ = std::max(train_->classes(), test_ ? test_->classes() : 0);
+    if (config_.classes) source_.classes_ = *config_.classes;
     TENON_TRY(CheckLabels(*train_, source_.classes_));
     return test_ ? CheckLabels(*test_, source_.classes_) : Status();
   }

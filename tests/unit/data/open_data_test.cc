@@ -190,6 +190,27 @@ TEST(OpenData, SyntheticNeedsNoFile) {
   EXPECT_EQ(source->description().find("synthetic images [1,4,4] (made up, seed 3): 15 samples"), 0u) << source->description();
 }
 
+TEST(OpenData, SyntheticTokensKeepTheirType) {
+  DataConfig config;
+  config.type = "synthetic";
+  config.samples = 9;
+  config.tokens = TokensConfig{50, 16};
+  config.batch = 4;
+  const auto source = OpenData(config, {});
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  EXPECT_EQ(source->layout().dtype, DType::kI64);
+  EXPECT_EQ(source->layout().shape, (Shape{16}));
+  EXPECT_EQ(source->layout().label_shape, (Shape{16}));
+  EXPECT_EQ(source->classes(), 50);
+  const auto loader = source->TrainLoader();
+  ASSERT_TRUE(loader.ok());
+  ASSERT_TRUE((*loader)->Start(0).ok());
+  const auto batch = (*loader)->Next();
+  ASSERT_TRUE(batch.ok());
+  EXPECT_EQ((*batch)->samples.Describe(), "int64[4,16]");
+  EXPECT_EQ((*batch)->labels.Describe(), "int64[4,16]");
+}
+
 TEST(OpenData, DigitsOfTheRepository) {
   const std::string path = std::string(TENON_SOURCE_DIR) + "/data/optdigits.csv.gz";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path;
