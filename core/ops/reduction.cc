@@ -63,16 +63,21 @@ Shape KeptShape(const Shape& shape, const std::vector<int>& axes) {
   return kept;
 }
 
+Value KeptForm(GradBuilder& builder, const GradArgs& args, Value value) {
+  const int input = builder.type(args.inputs[0]).shape.rank();
+  const int output = builder.type(args.outputs[0]).shape.rank();
+  if (output == input) return value;
+  if (output == 0) return builder.ReshapeTo(value, Shape(std::vector<std::int64_t>(static_cast<std::size_t>(input), 1)));
+  const bool axes_are_input = args.inputs.size() > 1 && args.inputs[1];
+  const Value axes = axes_are_input ? args.inputs[1] : builder.Ints(args.attrs.Ints("axes", {}));
+  return builder.Op("Unsqueeze", {value, axes});
+}
+
 Value SpreadOverInput(GradBuilder& builder, const GradArgs& args, Value value) {
-  const SymShape& input = builder.type(args.inputs[0]).shape;
-  const SymShape& output = builder.type(args.outputs[0]).shape;
-  Value kept = value;
-  if (output.rank() != input.rank() && output.rank() != 0) {
-    const bool axes_are_input = args.inputs.size() > 1 && args.inputs[1];
-    const Value axes = axes_are_input ? args.inputs[1] : builder.Ints(args.attrs.Ints("axes", {}));
-    kept = builder.Op("Unsqueeze", {value, axes});
-  }
-  return builder.Op("Expand", {kept, builder.Ints(input.Concrete().dims())});
+  const bool scalar = builder.type(args.outputs[0]).shape.rank() == 0;
+  const Value kept = scalar ? value : KeptForm(builder, args, value);
+  const Shape shape = builder.type(args.inputs[0]).shape.Concrete();
+  return builder.Op("Expand", {kept, builder.Ints(shape.dims())});
 }
 
 }  // namespace tenon

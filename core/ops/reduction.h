@@ -30,6 +30,9 @@ void ForEachReduced(const Shape& input, const std::vector<int>& axes, Fn fn) {
   ForEachStrided<1>(input, {strides}, [&](std::int64_t i, const std::array<std::int64_t, 1>& at) { fn(i, at[0]); });
 }
 
+// `value`, which has the shape of the node's output, with 1 in place of every reduced axis.
+Value KeptForm(GradBuilder& builder, const GradArgs& args, Value value);
+
 // `value`, which has the shape of the node's output, spread over the shape of the node's input: the gradient of a sum.
 Value SpreadOverInput(GradBuilder& builder, const GradArgs& args, Value value);
 
