@@ -127,7 +127,7 @@ Result<std::unique_ptr<graph::PlannedKernel>> DeviceTarget::Plan(const graph::Ke
   const KernelEntry* entry = Select(query, &refusals);
   if (entry == nullptr) {
     if (!ReferenceRuns(query)) return NoKernel(query, refusals);
-    return std::unique_ptr<graph::PlannedKernel>(new ReferenceKernel(*query.def, *query.attrs, query.outputs.size()));
+    return std::unique_ptr<graph::PlannedKernel>(new ReferenceKernel(*query.def, query.outputs.size()));
   }
   TENON_ASSIGN(auto kernel, PluginKernel::Make(*entry, query, inputs, outputs, device_, options_));
   return std::unique_ptr<graph::PlannedKernel>(std::move(kernel));

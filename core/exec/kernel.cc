@@ -5,17 +5,12 @@
 namespace tenon::exec {
 namespace {
 
-// In-place pairs of an operator's definition. Variadic updates pair output k with input first + k, and the states behind
-// them (inputs after the parameters and gradients) with the outputs that follow.
-std::vector<graph::InPlaceChoice> PairsOf(const OpDef& def, const Attributes& attrs, std::size_t outputs) {
+// In-place pairs of an operator's definition; an operator that updates its inputs writes output k over input first + k.
+std::vector<graph::InPlaceChoice> PairsOf(const OpDef& def, std::size_t outputs) {
   std::vector<graph::InPlaceChoice> pairs;
   for (const OpDef::InPlacePair& pair : def.in_place()) pairs.push_back({pair.output, pair.input, pair.must});
   if (def.updates_first_input() < 0) return pairs;
-  const int count = static_cast<int>(attrs.Int("count", 1));
-  for (int k = 0; k < static_cast<int>(outputs); ++k) {
-    const bool is_state = k >= count;  // states stand after parameters and gradients
-    pairs.push_back({k, def.updates_first_input() + k + (is_state ? count : 0), true});
-  }
+  for (int k = 0; k < static_cast<int>(outputs); ++k) pairs.push_back({k, def.updates_first_input() + k, true});
   return pairs;
 }
 
@@ -30,7 +25,7 @@ Result<std::unique_ptr<PluginKernel>> PluginKernel::Make(const KernelEntry& entr
   tenon_error error;
   const std::int32_t created = entry.vtable.create(entry.plugin->instance, entry.def, &abi.record(), &kernel->kernel_, &error);
   TENON_TRY_WHILE(ToStatus(created, error, entry.plugin->id), "creating kernel {}", entry.name);
-  if (query.def != nullptr) kernel->in_place_ = PairsOf(*query.def, *query.attrs, query.outputs.size());
+  if (query.def != nullptr) kernel->in_place_ = PairsOf(*query.def, query.outputs.size());
   if (query.fused != nullptr) {
     for (const OpDef::InPlacePair& pair : query.fused->in_place) kernel->in_place_.push_back({pair.output, pair.input, pair.must});
   }
@@ -62,8 +57,7 @@ PluginKernel::~PluginKernel() {
   if (kernel_ != nullptr) entry_.vtable.destroy(kernel_);
 }
 
-ReferenceKernel::ReferenceKernel(const OpDef& def, const Attributes& attrs, std::size_t outputs)
-    : def_(def), in_place_(PairsOf(def, attrs, outputs)) {}
+ReferenceKernel::ReferenceKernel(const OpDef& def, std::size_t outputs) : def_(def), in_place_(PairsOf(def, outputs)) {}
 
 const std::string& ReferenceKernel::name() const {
   static const std::string kName = "reference";

@@ -45,7 +45,7 @@ class PluginKernel final : public graph::PlannedKernel {
 // The operator's own reference on host-readable memory: the normal last choice, counted in the summary.
 class ReferenceKernel final : public graph::PlannedKernel {
  public:
-  ReferenceKernel(const OpDef& def, const Attributes& attrs, std::size_t outputs);
+  ReferenceKernel(const OpDef& def, std::size_t outputs);
   std::int64_t workspace_bytes() const override { return 0; }
   const std::vector<graph::InPlaceChoice>& in_place() const override { return in_place_; }
   const std::string& name() const override;

@@ -21,7 +21,6 @@ Result<bool> AppendUpdate(Compilation& state) {
   inputs.push_back(graph.AddInput(std::string(kLearningRateInput), {DType::kF32, SymShape{}}));
   if (rule.counts_steps) inputs.push_back(graph.AddInput(std::string(kStepInput), {DType::kI64, SymShape{}}));
   inputs.insert(inputs.end(), parameters.begin(), parameters.end());
-  inputs.insert(inputs.end(), gradients.begin(), gradients.end());
   std::vector<ValueId> updated = parameters;
   for (const std::string& prefix : rule.state_prefixes) {
     for (const ValueId parameter : parameters) {
@@ -30,7 +29,10 @@ Result<bool> AppendUpdate(Compilation& state) {
       inputs.push_back(updated.back());
     }
   }
-  TENON_ASSIGN(const NodeId node, graph.AddNode("tenon", rule.type, inputs, rule.attrs, static_cast<int>(updated.size()),
+  inputs.insert(inputs.end(), gradients.begin(), gradients.end());
+  Attributes attrs = rule.attrs;
+  attrs.Set("count", static_cast<std::int64_t>(parameters.size()));
+  TENON_ASSIGN(const NodeId node, graph.AddNode("tenon", rule.type, inputs, std::move(attrs), static_cast<int>(updated.size()),
                                                 "optimizer"));
   for (std::size_t i = 0; i < updated.size(); ++i)
     graph.updates.push_back({updated[i], graph.node(node).outputs[i]});

@@ -22,8 +22,8 @@ using graph::NodeId;
 using graph::ValueId;
 
 // The optimiser to append after the gradients: one operator of domain `tenon` over all trained parameters.
-// Inputs: learning_rate f32[], with `counts_steps` the step number i64[] from 1, the parameters, their gradients, then one
-// state per parameter for each prefix. Outputs: the new parameters, then the new states.
+// Inputs: learning_rate f32[], with `counts_steps` the step number i64[] from 1, the parameters, then one state per
+// parameter for each prefix, then the gradients. Outputs: the new parameters, then the new states.
 struct UpdateRule {
   std::string type;                         // "SGD", "Adam", "AdamW"
   Attributes attrs;

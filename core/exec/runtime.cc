@@ -1,0 +1,55 @@
+#include "core/exec/runtime.h"
+
+#include <filesystem>
+#include <thread>
+
+namespace tenon::exec {
+
+PluginHandle HandleOf(const Plugin& plugin, int priority) {
+  PluginHandle handle;
+  handle.instance = plugin.instance();
+  handle.id = plugin.id();
+  handle.file_name = std::filesystem::path(plugin.library().path()).filename().string();
+  handle.priority = priority;
+  handle.device = plugin.Interface<tenon_device_vtable>();
+  handle.memory = plugin.Interface<tenon_memory_vtable>();
+  handle.stream = plugin.Interface<tenon_stream_vtable>();
+  handle.op = plugin.Interface<tenon_op_vtable>();
+  handle.subgraph = plugin.Interface<tenon_subgraph_vtable>();
+  handle.minor = plugin.abi_minor();
+  return handle;
+}
+
+Result<std::unique_ptr<Runtime>> Runtime::Open(const RuntimeOptions& options) {
+  std::unique_ptr<Runtime> runtime(new Runtime);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  runtime->pool_ = std::make_unique<ThreadPool>(options.threads == 0 ? cores : options.threads);
+  PluginRegistry::Options registry_options;
+  registry_options.host.pool = runtime->pool_.get();
+  registry_options.search.plugin_dirs = options.plugin_dirs;
+  runtime->registry_ = std::make_unique<PluginRegistry>(std::move(registry_options));
+  TENON_TRY(runtime->registry_->Load(options.plugins));
+  TENON_ASSIGN(const PluginDevice* found, runtime->registry_->FindDevice(options.device));
+  std::vector<const PluginHandle*> handles;
+  const PluginHandle* owner = nullptr;
+  for (const Plugin* plugin : runtime->registry_->plugins()) {
+    const int priority = runtime->registry_->Priority(plugin->id());
+    runtime->handles_.push_back(std::make_unique<PluginHandle>(HandleOf(*plugin, priority)));
+    handles.push_back(runtime->handles_.back().get());
+    if (plugin == found->plugin) owner = handles.back();
+  }
+  if (owner == nullptr) return Error(Code::kInternal, "The plugin of device '{}' was not created.", options.device);
+  TENON_ASSIGN(runtime->device_, Device::Open(*owner, found->index));
+  QueryOptions query;
+  query.thread_budget = static_cast<std::uint32_t>(runtime->pool_->threads());
+  TENON_ASSIGN(runtime->target_, DeviceTarget::Make(*runtime->device_, handles, query));
+  return runtime;
+}
+
+Runtime::~Runtime() {
+  target_.reset();
+  device_.reset();
+  if (registry_ != nullptr) registry_->Shutdown();
+}
+
+}  // namespace tenon::exec

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/thread_pool.h"
+#include "core/device/device.h"
+#include "core/exec/device_target.h"
+#include "core/plugin/plugin_config.h"
+#include "core/plugin/plugin_registry.h"
+
+namespace tenon::exec {
+
+struct RuntimeOptions {
+  PluginsConfig plugins;
+  std::vector<std::string> plugin_dirs;  // --plugin-dir
+  std::string device = "cpu";            // kind or kind:index
+  int threads = 1;                       // compute threads; 0: all cores
+};
+
+// Plugins, one opened device and its kernels: what a run or an embedding program needs before it has a network. Destroyed
+// in the reverse order, plugins last. Main thread.
+class Runtime {
+ public:
+  static Result<std::unique_ptr<Runtime>> Open(const RuntimeOptions& options);
+  ~Runtime();
+
+  PluginRegistry& registry() { return *registry_; }
+  Device& device() { return *device_; }
+  DeviceTarget& target() { return *target_; }
+  int threads() const { return pool_->threads(); }
+
+ private:
+  Runtime() = default;
+
+  std::unique_ptr<ThreadPool> pool_;
+  std::unique_ptr<PluginRegistry> registry_;
+  std::vector<std::unique_ptr<PluginHandle>> handles_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<DeviceTarget> target_;
+};
+
+// What the engine needs of a created plugin.
+PluginHandle HandleOf(const Plugin& plugin, int priority);
+
+}  // namespace tenon::exec

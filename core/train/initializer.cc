@@ -1,0 +1,41 @@
+#include "core/train/initializer.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "core/data/counter_rng.h"
+
+namespace tenon {
+namespace {
+
+std::uint64_t StreamOf(std::string_view name) {  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+double Unit(const CounterRng& rng, std::uint64_t counter) {  // (0, 1]
+  return (static_cast<double>(rng.Bits(counter) >> 11) + 1.0) * 0x1p-53;
+}
+
+}  // namespace
+
+Tensor InitialValue(const Initializer& init, const Shape& shape, std::uint64_t seed, std::string_view name) {
+  Tensor tensor(DType::kF32, shape);
+  const CounterRng rng(seed, StreamOf(name));
+  float* values = tensor.data<float>();
+  for (std::int64_t i = 0; i < shape.elements(); ++i) {
+    const auto counter = static_cast<std::uint64_t>(i);
+    double value = init.value;
+    if (init.kind == Initializer::Kind::kUniform) {
+      value = (2.0 * Unit(rng, counter) - 1.0) * init.value;
+    } else if (init.kind == Initializer::Kind::kNormal) {
+      const double radius = std::sqrt(-2.0 * std::log(Unit(rng, 2 * counter)));
+      value = radius * std::cos(2.0 * std::numbers::pi * Unit(rng, 2 * counter + 1)) * init.value;
+    }
+    values[i] = static_cast<float>(value);
+  }
+  return tensor;
+}
+
+}  // namespace tenon

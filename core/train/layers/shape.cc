@@ -1,0 +1,61 @@
+// flatten, reshape, transpose, concat.
+#include "core/train/layer.h"
+
+namespace tenon {
+namespace {
+
+struct Flatten : LayerKeys {};
+struct Reshape : LayerKeys {
+  std::vector<std::int64_t> shape;
+};
+struct Transpose : LayerKeys {
+  std::vector<std::int64_t> perm;
+};
+struct Concat : LayerKeys {
+  std::int64_t axis = 1;
+};
+
+const ConfigTable& ConfigTableOf(const Flatten*) {
+  static const ConfigTable table = Table<Flatten>("All axes but the batch become one.", LayerFields<Flatten>({}));
+  return table;
+}
+const ConfigTable& ConfigTableOf(const Reshape*) {
+  static const ConfigTable table = Table<Reshape>("Other dims, the same values.", LayerFields<Reshape>({
+      Field("shape", &Reshape::shape, AtLeast(-1) & Required(), "dims, the batch included; 0 copies a dim, one -1 is the rest"),
+  }));
+  return table;
+}
+const ConfigTable& ConfigTableOf(const Transpose*) {
+  static const ConfigTable table = Table<Transpose>("Axes in another order.", LayerFields<Transpose>({
+      Field("perm", &Transpose::perm, AtLeast(0) & Required(), "input axis of each output axis"),
+  }));
+  return table;
+}
+const ConfigTable& ConfigTableOf(const Concat*) {
+  static const ConfigTable table = Table<Concat>("Inputs one after the other along an axis.", LayerFields<Concat>({
+      Field("axis", &Concat::axis, "the axis; negative: from the end"),
+  }));
+  return table;
+}
+
+LayerResult BuildFlatten(LayerBuilder& builder, const Flatten&) {
+  return builder.Op("Flatten", {builder.inputs[0]}, {{"axis", std::int64_t{1}}});
+}
+LayerResult BuildReshape(LayerBuilder& builder, const Reshape& layer) {
+  return builder.Op("Reshape", {builder.inputs[0], builder.Ints("dims", layer.shape)});
+}
+LayerResult BuildTranspose(LayerBuilder& builder, const Transpose& layer) {
+  return builder.Op("Transpose", {builder.inputs[0]}, {{"perm", layer.perm}});
+}
+LayerResult BuildConcat(LayerBuilder& builder, const Concat& layer) {
+  return builder.Node("", "Concat", builder.inputs, {{"axis", layer.axis}});
+}
+
+}  // namespace
+
+std::vector<LayerKind> ShapeLayers() {
+  return {MakeLayerKind<Flatten>("flatten", 1, BuildFlatten), MakeLayerKind<Reshape>("reshape", 1, BuildReshape),
+          MakeLayerKind<Transpose>("transpose", 1, BuildTranspose), MakeLayerKind<Concat>("concat", -1, BuildConcat)};
+}
+
+}  // namespace tenon

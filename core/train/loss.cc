@@ -1,0 +1,34 @@
+#include "core/train/loss.h"
+
+namespace tenon {
+namespace {
+
+Result<graph::ValueId> One(graph::Graph& graph, std::string_view op, std::initializer_list<graph::ValueId> inputs,
+                           Attributes attrs, std::string name) {
+  TENON_ASSIGN(const graph::NodeId id, graph.AddNode("", op, std::span<const graph::ValueId>(inputs.begin(), inputs.size()),
+                                                     std::move(attrs), 1, std::move(name)));
+  return graph.node(id).outputs[0];
+}
+
+Result<graph::ValueId> Add(const SoftmaxCrossEntropyConfig&, graph::Graph& graph, graph::ValueId output, graph::ValueId labels) {
+  return One(graph, "SoftmaxCrossEntropyLoss", {output, labels}, {{"reduction", std::string("mean")}}, "loss");
+}
+
+Result<graph::ValueId> Add(const MseConfig&, graph::Graph& graph, graph::ValueId output, graph::ValueId labels) {
+  const ValueType &out = graph.value(output).type, &want = graph.value(labels).type;
+  TENON_INVALID_IF(!(out == want), "The mse loss compares the network's output {} with the labels {}; both must have one type and shape.",
+                   out.ToString(), want.ToString());
+  TENON_ASSIGN(const graph::ValueId difference, One(graph, "Sub", {output, labels}, {}, "loss.difference"));
+  TENON_ASSIGN(const graph::ValueId square, One(graph, "Mul", {difference, difference}, {}, "loss.square"));
+  return One(graph, "ReduceMean", {square}, {{"keepdims", std::int64_t{0}}}, "loss");
+}
+
+}  // namespace
+
+Result<graph::ValueId> AddLoss(const LossConfig& config, graph::Graph& graph, graph::ValueId output, graph::ValueId labels) {
+  auto loss = std::visit([&](const auto& kind) { return Add(kind, graph, output, labels); }, config);
+  if (!loss.ok()) return std::move(loss).status().While(fmt::format("adding the loss '{}' to the network's output {}", KindOf(config), graph.value(output).type.ToString()));
+  return loss;
+}
+
+}  // namespace tenon

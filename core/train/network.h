@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/train/layer.h"
+#include "core/train/run_config.h"
+
+namespace tenon {
+
+// A network as its configuration describes it: layers that can be added to a graph for any batch size. The same network
+// gives the same parameter names and initial values each time. Read-only after Make; any thread.
+class Network {
+ public:
+  // Reads the layers, or those of a zoo network. All problems of the list are in one error.
+  static Result<Network> Make(const NetworkConfig& config);
+
+  struct Build {
+    graph::ValueId output = graph::kNone;
+    std::map<std::string, Tensor> initial;     // of parameters and states
+    std::vector<graph::ValueId> parameters;    // trained, in the order of the layers
+  };
+  // Adds the layers to `graph`, reading `input`. An error names the layer, its place, and both shapes.
+  Result<Build> AddTo(graph::Graph& graph, graph::ValueId input, bool training, std::uint64_t seed) const;
+
+ private:
+  struct Layer {
+    std::string kind;
+    LayerKeys keys;
+    int inputs;  // how many the kind takes; -1: any number from 1
+    std::string place;
+    std::function<LayerResult(LayerBuilder&)> build;
+  };
+  std::vector<Layer> layers_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,42 @@
+#include "core/train/run_folder.h"
+
+#include <filesystem>
+
+#include "core/platform/process.h"
+
+namespace tenon {
+namespace fs = std::filesystem;
+namespace {
+
+bool HoldsRun(const fs::path& folder) {
+  return fs::exists(folder / "config.yaml") || fs::exists(folder / "summary.json") || fs::exists(folder / "metrics.jsonl");
+}
+
+Result<std::string> MoveAside(const fs::path& folder) {
+  for (int k = 1; k < 100000; ++k) {
+    const fs::path target = folder.string() + "." + std::to_string(k);
+    if (fs::exists(target)) continue;
+    std::error_code failed;
+    fs::rename(folder, target, failed);
+    if (failed) return Error(Code::kPermissionDenied, "The earlier run in '{}' cannot be renamed to '{}': {}.", folder.string(), target.string(), failed.message());
+    return target.string();
+  }
+  return Error(Code::kAlreadyExists, "There are too many earlier runs beside '{}'.", folder.string());
+}
+
+}  // namespace
+
+Result<RunFolder> RunFolder::Open(const std::string& path, bool keep) {
+  RunFolder folder;
+  folder.path_ = path;
+  while (folder.path_.size() > 1 && folder.path_.back() == '/') folder.path_.pop_back();
+  if (fs::exists(folder.path_) && !fs::is_directory(folder.path_))
+    return Error(Code::kAlreadyExists, "The output folder '{}' is a file.", folder.path_);
+  if (!keep && fs::exists(folder.path_) && HoldsRun(folder.path_)) {
+    TENON_ASSIGN(folder.moved_to_, MoveAside(folder.path_));
+  }
+  TENON_TRY_WHILE(MakeFolders(folder.path_), "making the output folder '{}'", folder.path_);
+  return folder;
+}
+
+}  // namespace tenon

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "core/base/status.h"
+
+namespace tenon {
+
+// The output folder of a run. An earlier run in it is renamed to `<folder>.<k>` (the message says so) unless the run
+// goes on with it.
+class RunFolder {
+ public:
+  static Result<RunFolder> Open(const std::string& path, bool keep);
+
+  const std::string& path() const { return path_; }
+  const std::string& moved_to() const { return moved_to_; }  // where an earlier run went; empty: there was none
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_, moved_to_;
+};
+
+}  // namespace tenon

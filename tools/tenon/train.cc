@@ -1,0 +1,107 @@
+#include "tools/tenon/train.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "core/base/text.h"
+#include "core/train/trainer.h"
+#include "tools/tenon/exit_code.h"
+
+namespace tenon {
+namespace {
+
+int Fail(const Status& status) {
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return ExitCodeOf(status);
+}
+
+Result<std::vector<std::int64_t>> ParseSeeds(const std::string& text) {
+  std::vector<std::int64_t> seeds;
+  for (const std::string& part : Split(text, ',')) {
+    const std::string_view word = Trim(part);
+    std::int64_t seed = 0;
+    const auto parsed = std::from_chars(word.data(), word.data() + word.size(), seed);
+    TENON_INVALID_IF(word.empty() || parsed.ec != std::errc() || parsed.ptr != word.data() + word.size() || seed < 0,
+                     "--repeat-seeds takes whole numbers such as 1,2,3; '{}' is none.", part);
+    seeds.push_back(seed);
+  }
+  return seeds;
+}
+
+void PrintEnd(const TrainerOptions& options, const RunSummary& summary) {
+  std::string line = fmt::format("{}: {} steps", options.config.name, summary.steps);
+  if (summary.step_ms.p50) line += fmt::format(", {:.3f} ms a step", *summary.step_ms.p50);
+  if (summary.samples_per_s) line += fmt::format(", {:.0f} samples/s", *summary.samples_per_s);
+  if (summary.peak_rss_mb) line += fmt::format(", peak {:.0f} MB", *summary.peak_rss_mb);
+  std::printf("%s\n", line.c_str());
+  std::string kernels;
+  std::int64_t fast = 0, reference = 0;
+  for (const auto& entry : summary.kernels) {
+    fast += entry.second.fast;
+    reference += entry.second.reference;
+    if (entry.second.reference > 0) kernels += (kernels.empty() ? "" : ", ") + entry.first;
+  }
+  if (reference > 0) std::printf("kernels: %ld fast, %ld reference (%s)\n", static_cast<long>(fast), static_cast<long>(reference), kernels.c_str());
+  if (summary.test_accuracy) std::printf("test accuracy %.4f\n", *summary.test_accuracy);
+}
+
+int RunOnce(const TrainerOptions& options, RunSummary* summary) {
+  TrainerResult result = Train(options);
+  *summary = result.summary;
+  if (!result.status.ok()) return Fail(result.status);
+  if (result.signal != 0) return 128 + result.signal;
+  if (!options.dry_run) PrintEnd(options, result.summary);
+  return 0;
+}
+
+void PrintSpread(const char* name, const std::vector<double>& values) {
+  double mean = 0, spread = 0;
+  for (const double value : values) mean += value / static_cast<double>(values.size());
+  for (const double value : values) spread += (value - mean) * (value - mean);
+  spread = values.size() > 1 ? std::sqrt(spread / static_cast<double>(values.size() - 1)) : 0.0;
+  std::printf("%s over %zu seeds: mean %.4f, standard deviation %.4f\n", name, values.size(), mean, spread);
+}
+
+int RunSeeds(TrainerOptions options, const std::vector<std::int64_t>& seeds) {
+  const std::filesystem::path base = options.config.output.resolved;
+  std::vector<double> accuracies, losses;
+  for (const std::int64_t seed : seeds) {
+    options.config.seed = seed;
+    options.config.output.resolved = base / fmt::format("seed_{}", seed);
+    RunSummary summary;
+    std::printf("seed %ld\n", static_cast<long>(seed));
+    const int code = RunOnce(options, &summary);
+    if (code != 0) return code;
+    if (summary.test_accuracy) accuracies.push_back(*summary.test_accuracy);
+    if (summary.test_loss) losses.push_back(*summary.test_loss);
+  }
+  if (!losses.empty()) PrintSpread("test loss", losses);
+  if (!accuracies.empty()) PrintSpread("test accuracy", accuracies);
+  return 0;
+}
+
+}  // namespace
+
+int RunTrain(const TrainOptions& options) {
+  TrainerOptions trainer;
+  auto config = LoadRunConfig({options.config, options.overrides, {}});
+  if (!config.ok()) return Fail(config.status());
+  trainer.config = std::move(config).value();
+  if (!options.output.empty()) trainer.config.output = {options.output, std::filesystem::absolute(options.output), {}};
+  trainer.plugin_dirs = options.plugin_dirs;
+  trainer.resume = options.resume;
+  trainer.resume_from = options.resume_from;
+  trainer.lenient = options.lenient;
+  trainer.dry_run = options.dry_run;
+  if (!options.repeat_seeds.empty()) {
+    auto seeds = ParseSeeds(options.repeat_seeds);
+    if (!seeds.ok()) return Fail(seeds.status());
+    return RunSeeds(std::move(trainer), *seeds);
+  }
+  RunSummary summary;
+  return RunOnce(trainer, &summary);
+}
+
+}  // namespace tenon
