@@ -77,7 +77,7 @@ std::string UnknownKeyHint(std::string_view key, const ConfigTable& table, const
   if (variants != nullptr) {
     const std::vector<std::string> kinds = KindsWith(folded, *variants, chosen);
     if (!kinds.empty()) {
-      return fmt::format(" It is a key of type {}, not of {}.", JoinAnd(kinds), chosen);
+      return fmt::format(" It is a key of type {}, not of {}.", Join(kinds, " or "), chosen);
     }
   }
   for (const ConfigField& field : table.fields) {

@@ -147,7 +147,7 @@ ConfigNode ReadOverrideValue(std::string_view text, const Place& place, ConfigPr
   if (!flow) return IsNullText(text) ? ConfigNode::Null(place) : ConfigNode::Scalar(std::string(text), ScalarStyle::kPlain, place);
   Result<ConfigNode> value = ReadFlowYaml(text, place);
   if (value.ok()) return WithoutDeleteKeys(*value, problems);
-  problems.AddText(place, value.status().message());
+  problems.Add(place, "The value is not YAML in flow form. {}", value.status().message());
   return ConfigNode::Null(place);
 }
 

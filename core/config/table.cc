@@ -235,6 +235,7 @@ void CheckCount(std::size_t count, const Bounds& bounds, const ConfigNode& node,
   if (count >= min && count <= max) return;
   const std::string wanted = !bounds.max_count ? fmt::format("at least {}", min)
                              : min == max      ? fmt::format("{}", min)
+                             : min == 0        ? fmt::format("at most {}", max)
                                                : fmt::format("{} to {}", min, max);
   reader.Complain(node, fmt::format("needs {} {}, but has {}.", wanted, wanted == "1" ? "entry" : "entries", count));
 }

@@ -113,7 +113,10 @@ class TreeBuilder : public YAML::EventHandler {
 
   void RefuseTag(const std::string& tag, const Place& place) {
     if (tag == "?" || tag == "!" || tag.empty()) return;
-    problems_.Add(place, "Tags are not used here: write the value without '{}'.", Shortened(tag));
+    constexpr std::string_view kCore = "tag:yaml.org,2002:";
+    const bool core = tag.compare(0, kCore.size(), kCore) == 0;
+    problems_.Add(place, "Tags are not used here: write the value without '{}{}'.", core ? "!!" : "",
+                  Shortened(core ? tag.substr(kCore.size()) : tag));
     throw StopReading{};
   }
 
@@ -244,8 +247,8 @@ std::string ExplainSyntax(const std::string& words, std::string_view line) {
     return "Inside { } and [ ] a placeholder needs quotes: \"${NAME}\".";
   }
   if (has("illegal map value")) {
-    return "A ':' is not expected here. Check the indentation of this line and of the one before it; text with ': ' in "
-           "it needs quotes.";
+    return "A ':' is not expected here. Check the indentation of this line and of the one before it, and that a space "
+           "follows each ':'; text with ': ' in it needs quotes.";
   }
   if (has("end of map flow not found")) return "This does not continue the map in { }: a ',' or the closing '}' is missing.";
   if (has("end of sequence flow not found")) {
@@ -259,6 +262,7 @@ std::string ExplainSyntax(const std::string& words, std::string_view line) {
     return "This does not continue the list above it. Check the indentation, and that each entry starts with '- '.";
   }
   if (has("anchor is not defined")) return "This alias names no anchor: '&name' must stand above its '*name'.";
+  if (has("illegal EOF in scalar")) return "The quote that starts here is never closed.";
   if (has("unknown token")) return "Text cannot start with this character. Put it in quotes.";
   if (has("map keys") || has("illegal map key")) return "A key is not expected here. Check the indentation of this line.";
   if (has("illegal block entry")) return "A '- ' is not expected here. Check the indentation of this line.";

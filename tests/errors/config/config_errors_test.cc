@@ -26,14 +26,14 @@ std::string ReadAll(const fs::path& path) {
   return text.str();
 }
 
-struct Setup {
+struct CaseSetup {
   ConfigSource source;
   std::map<std::string, std::string> environment;
   RunConfigPart part = RunConfigPart::kAll;
 };
 
-Setup ReadSetup(const fs::path& path) {
-  Setup setup;
+CaseSetup ReadSetup(const fs::path& path) {
+  CaseSetup setup;
   setup.source.path = path.string();
   std::istringstream lines(ReadAll(path));
   for (std::string line; std::getline(lines, line);) {
@@ -59,7 +59,7 @@ std::vector<fs::path> Cases() {
 class ConfigErrors : public testing::TestWithParam<fs::path> {};
 
 TEST_P(ConfigErrors, HaveTheirExactText) {
-  Setup setup = ReadSetup(GetParam());
+  CaseSetup setup = ReadSetup(GetParam());
   const auto environment = setup.environment;
   setup.source.environment = [environment](const std::string& name) -> std::optional<std::string> {
     const auto found = environment.find(name);

@@ -1,0 +1,77 @@
+// All options of `tenon`. Each command is a plain function declared in tools/tenon/<command>.h.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "tools/cli/cli.h"
+#include "tools/tenon/ckpt.h"
+#include "tools/tenon/config.h"
+
+namespace tenon {
+namespace {
+
+// What the chosen sub-command wants to run.
+using Command = std::function<int()>;
+
+// A flag that may be repeated and takes one value each time.
+CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,
+                         const std::string& sentence) {
+  return app.add_option(name, values, sentence)->allow_extra_args(false)->type_name(type);
+}
+
+void AddSet(CLI::App& app, std::vector<std::string>& overrides) {
+  AddRepeated(app, "--set", overrides, "KEY=VALUE", "Override a key, such as train.epochs=3; may be repeated.");
+}
+
+void AddConfig(CLI::App& app, Command& command) {
+  CLI::App* group = app.add_subcommand("config", "Look at run files.");
+  group->require_subcommand(1);
+
+  CLI::App* show = group->add_subcommand("show", "Print a run file as it is understood: bases merged, defaults filled in.");
+  const auto show_options = std::make_shared<ConfigShowOptions>();
+  show->add_option("CONFIG", show_options->config, "The run file.")->required();
+  AddSet(*show, show_options->overrides);
+  show->add_flag("--plugins-only", show_options->plugins_only, "Accept a file without data and network.");
+  show->add_flag("--json", show_options->json, "Print JSON.");
+  show->callback([show_options, &command] { command = [show_options] { return RunConfigShow(*show_options); }; });
+
+  CLI::App* schema = group->add_subcommand("schema", "Print all keys with types, bounds, defaults and meaning, as a JSON Schema.");
+  const auto schema_options = std::make_shared<ConfigSchemaOptions>();
+  schema->add_flag("--markdown", schema_options->markdown, "Print the reference page docs/reference/config.md.");
+  schema->callback([schema_options, &command] { command = [schema_options] { return RunConfigSchema(*schema_options); }; });
+}
+
+void AddCkpt(CLI::App& app, Command& command) {
+  CLI::App* group = app.add_subcommand("ckpt", "Look at checkpoints, .ckpt and .safetensors.");
+  group->require_subcommand(1);
+
+  CLI::App* show = group->add_subcommand("show", "Print the tensors of a checkpoint with their types, shapes and ranges.");
+  const auto show_options = std::make_shared<CkptShowOptions>();
+  show->add_option("FILE", show_options->file, "The checkpoint.")->required();
+  show->add_flag("--json", show_options->json, "Print JSON.");
+  show->callback([show_options, &command] { command = [show_options] { return RunCkptShow(*show_options); }; });
+
+  CLI::App* diff = group->add_subcommand("diff", "Compare two checkpoints by name; exit code 1 when they differ.");
+  const auto diff_options = std::make_shared<CkptDiffOptions>();
+  diff->add_option("A", diff_options->a, "A checkpoint.")->required();
+  diff->add_option("B", diff_options->b, "Another one.")->required();
+  diff->add_option("--rtol", diff_options->rtol, "Tolerance relative to the value in B.")->check(CLI::NonNegativeNumber);
+  diff->add_option("--atol", diff_options->atol, "Absolute tolerance; with both 0 the bytes must be equal.")
+      ->check(CLI::NonNegativeNumber);
+  diff->add_flag("--json", diff_options->json, "Print JSON.");
+  diff->callback([diff_options, &command] { command = [diff_options] { return RunCkptDiff(*diff_options); }; });
+}
+
+}  // namespace
+}  // namespace tenon
+
+int main(int argc, char** argv) {
+  const tenon::cli::Program program{"tenon", "Trains and runs neural networks through plugins.", TENON_VERSION_STRING};
+  if (const auto code = tenon::cli::AnswerVersion(program, argc, argv)) return *code;
+  CLI::App app;
+  app.option_defaults()->always_capture_default();
+  app.require_subcommand(1);
+  tenon::Command command;
+  tenon::AddConfig(app, command);
+  tenon::AddCkpt(app, command);
+  return tenon::cli::Run(program, app, argc, argv, command);
+}

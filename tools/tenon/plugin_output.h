@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "core/base/status.h"
+#include "core/plugin/plugin_config.h"
+#include "core/plugin/plugin_registry.h"
+
+namespace tenon {
+
+// Shared by the commands about plugins.
+
+// The `plugins:` section of a run file; an empty one when no file is named.
+Result<PluginsConfig> ReadPluginsSection(const std::string& config_file);
+
+// A registry that looks at the files of `load` only.
+PluginRegistry::Options OnlyNamedFiles();
+
+// Words in lines of at most `width` columns after `indent` blanks.
+std::string WrapLines(const std::string& text, std::size_t indent, std::size_t width);
+
+}  // namespace tenon
