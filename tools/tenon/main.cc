@@ -5,6 +5,7 @@
 #include "tools/cli/cli.h"
 #include "tools/tenon/ckpt.h"
 #include "tools/tenon/config.h"
+#include "tools/tenon/train.h"
 
 namespace tenon {
 namespace {
@@ -20,6 +21,24 @@ CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std
 
 void AddSet(CLI::App& app, std::vector<std::string>& overrides) {
   AddRepeated(app, "--set", overrides, "KEY=VALUE", "Override a key, such as train.epochs=3; may be repeated.");
+}
+
+void AddTrain(CLI::App& app, Command& command) {
+  CLI::App* train = app.add_subcommand("train", "Train a network as a run file says.");
+  const auto options = std::make_shared<TrainOptions>();
+  train->add_option("CONFIG", options->config, "The run file.")->required();
+  AddSet(*train, options->overrides);
+  AddRepeated(*train, "--plugin-dir", options->plugin_dirs, "DIR", "Look for plugins here first; may be repeated.");
+  CLI::Option* resume = train->add_option("--resume", options->resume_from, "Go on from a checkpoint; without a value from the newest of the output folder.");
+  resume->expected(0, 1)->type_name("[CKPT]");
+  train->add_flag("--lenient", options->lenient, "Take what fits of a checkpoint and say what did not.");
+  train->add_option("--repeat-seeds", options->repeat_seeds, "Train once per seed, such as 1,2,3, and print mean and spread.");
+  train->add_option("--output", options->output, "Folder of the run, in place of the file's `output`.");
+  train->add_flag("--dry-run", options->dry_run, "Open data and plugins, plan, and train nothing.");
+  train->callback([options, resume, &command] {
+    options->resume = resume->count() > 0;
+    command = [options] { return RunTrain(*options); };
+  });
 }
 
 void AddConfig(CLI::App& app, Command& command) {
@@ -71,6 +90,7 @@ int main(int argc, char** argv) {
   app.option_defaults()->always_capture_default();
   app.require_subcommand(1);
   tenon::Command command;
+  tenon::AddTrain(app, command);
   tenon::AddConfig(app, command);
   tenon::AddCkpt(app, command);
   return tenon::cli::Run(program, app, argc, argv, command);

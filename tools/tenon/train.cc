@@ -7,15 +7,10 @@
 
 #include "core/base/text.h"
 #include "core/train/trainer.h"
-#include "tools/tenon/exit_code.h"
+#include "tools/cli/cli.h"
 
 namespace tenon {
 namespace {
-
-int Fail(const Status& status) {
-  std::fprintf(stderr, "%s\n", status.ToString().c_str());
-  return ExitCodeOf(status);
-}
 
 Result<std::vector<std::int64_t>> ParseSeeds(const std::string& text) {
   std::vector<std::int64_t> seeds;
@@ -50,7 +45,7 @@ void PrintEnd(const TrainerOptions& options, const RunSummary& summary) {
 int RunOnce(const TrainerOptions& options, RunSummary* summary) {
   TrainerResult result = Train(options);
   *summary = result.summary;
-  if (!result.status.ok()) return Fail(result.status);
+  if (!result.status.ok()) return cli::Report(result.status);
   if (result.signal != 0) return 128 + result.signal;
   if (!options.dry_run) PrintEnd(options, result.summary);
   return 0;
@@ -87,7 +82,7 @@ int RunSeeds(TrainerOptions options, const std::vector<std::int64_t>& seeds) {
 int RunTrain(const TrainOptions& options) {
   TrainerOptions trainer;
   auto config = LoadRunConfig({options.config, options.overrides, {}});
-  if (!config.ok()) return Fail(config.status());
+  if (!config.ok()) return cli::Report(config.status());
   trainer.config = std::move(config).value();
   if (!options.output.empty()) trainer.config.output = {options.output, std::filesystem::absolute(options.output), {}};
   trainer.plugin_dirs = options.plugin_dirs;
@@ -97,7 +92,7 @@ int RunTrain(const TrainOptions& options) {
   trainer.dry_run = options.dry_run;
   if (!options.repeat_seeds.empty()) {
     auto seeds = ParseSeeds(options.repeat_seeds);
-    if (!seeds.ok()) return Fail(seeds.status());
+    if (!seeds.ok()) return cli::Report(seeds.status());
     return RunSeeds(std::move(trainer), *seeds);
   }
   RunSummary summary;
