@@ -1,5 +1,5 @@
 // Best time of each routine of device_cpu at the shapes of LeNet-5 and of a small MLP.
-//   cpu_kernels [--isa NAME] [--filter TEXT]
+//   cpu_kernels [--isa NAME] [--filter TEXT] [--seconds PER_LINE]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -23,6 +23,7 @@ using tenon::cpu::Routines;
 
 std::string g_filter;
 double g_total_us = 0;
+double g_seconds = 0.06;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -31,7 +32,7 @@ double Now() {
 double BestSeconds(const std::function<void()>& f) {
   f();
   double best = 1e9, spent = 0;
-  for (int round = 0; round < 20000 && spent < 0.06; ++round) {
+  for (int round = 0; round < 100000 && spent < g_seconds; ++round) {
     const double begin = Now();
     f();
     const double took = Now() - begin;
@@ -95,6 +96,42 @@ void BenchGemms(const Routines& r) {
   BenchGemm(r, "vector", 1, 512, 784, false, true);
 }
 
+void BenchConvPool(const Routines& r, const char* what, int64_t n, int64_t c, int64_t size, int64_t oc, int64_t kernel,
+                   int64_t pad, int64_t pool, bool nchw_input, bool want_dx) {
+  tenon::cpu::ConvPoolShape s;
+  s.n = n, s.c = c, s.h = s.w = size, s.oc = oc, s.kh = s.kw = kernel, s.relu = true;
+  s.pad_top = s.pad_bottom = s.pad_left = s.pad_right = pad;
+  s.pool_h = s.pool_w = s.pool_stride_h = s.pool_stride_w = pool;
+  const int64_t in = n * c * size * size, pooled = n * oc * s.PooledH() * s.PooledW();
+  Floats x(in), w(oc * c * kernel * kernel), b(oc), y(pooled), dy(pooled), dx(in), dw(oc * c * kernel * kernel), db(oc);
+  std::vector<uint8_t> winners(static_cast<size_t>(pooled));
+  tenon::cpu::ConvPoolForwardArgs f;
+  f.shape = s, f.x = x.p, f.weights = w.p, f.bias = b.p, f.y = y.p, f.winners = winners.data();
+  f.x_strides = nchw_input ? tenon::cpu::NchwStrides(c, size, size) : tenon::cpu::NhwcStrides(c, size, size);
+  f.y_strides = tenon::cpu::NhwcStrides(oc, s.PooledH(), s.PooledW());
+  Floats fs(r.conv_pool_forward_workspace(f, 1) / 4 + 16);
+  const double flop = 2.0 * static_cast<double>(n * s.ConvH() * s.ConvW() * oc) * static_cast<double>(c * kernel * kernel);
+  Report(std::string("conv+pool forward ") + what, flop, [&] { r.conv_pool_forward(f, fs.p, {}); });
+  tenon::cpu::ConvPoolBackwardArgs g;
+  g.shape = s, g.x = x.p, g.x_strides = f.x_strides, g.weights = w.p, g.dy = dy.p, g.dy_strides = f.y_strides;
+  g.y = y.p, g.y_strides = f.y_strides, g.winners = winners.data();
+  g.dw = dw.p, g.db = db.p, g.dx_strides = f.x_strides;
+  const double back = flop / static_cast<double>(pool * pool);
+  Floats gs(r.conv_pool_backward_workspace(g, 1) / 4 + 16);
+  Report(std::string("conv+pool weights ") + what, back, [&] { r.conv_pool_backward(g, gs.p, {}); });
+  if (!want_dx) return;
+  g.dw = g.db = nullptr, g.dx = dx.p;
+  Floats ds(r.conv_pool_backward_workspace(g, 1) / 4 + 16);
+  Report(std::string("conv+pool data ") + what, back, [&] { r.conv_pool_backward(g, ds.p, {}); });
+}
+
+void BenchConvPools(const Routines& r) {
+  BenchConvPool(r, "b32 1->6 28x28 5x5 pad 2", 32, 1, 28, 6, 5, 2, 2, true, false);
+  BenchConvPool(r, "b32 6->16 14x14 5x5", 32, 6, 14, 16, 5, 0, 2, false, true);
+  BenchConvPool(r, "b32 3->32 32x32 3x3 pad 1", 32, 3, 32, 32, 3, 1, 2, true, false);
+  BenchConvPool(r, "b32 16->32 16x16 3x3 pad 1", 32, 16, 16, 32, 3, 1, 2, false, true);
+}
+
 // Fused multiply-adds on registers alone: what the processor gives at this moment.
 __attribute__((target("avx2,fma"), noinline)) void FusedMultiplyAdds(int rounds) {
   typedef float V __attribute__((vector_size(32)));
@@ -118,6 +155,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--isa") == 0) isa = argv[i + 1];
     if (std::strcmp(argv[i], "--filter") == 0) g_filter = argv[i + 1];
+    if (std::strcmp(argv[i], "--seconds") == 0) g_seconds = std::atof(argv[i + 1]);
   }
   const Routines* r = tenon::cpu::FindRoutines(isa);
   if (r == nullptr) {
@@ -130,6 +168,7 @@ int main(int argc, char** argv) {
   std::printf("instruction set %s, one thread, best of many\n", r->isa);
   if (tenon::cpu::FindRoutines("avx2") != nullptr) Peak();
   BenchGemms(*r);
+  BenchConvPools(*r);
   std::printf("sum %.1f us\n", g_total_us);
   return 0;
 }

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 
+#include "plugins/device_cpu/compute/batch_norm.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
 #include "plugins/device_cpu/compute/parallel.h"
+#include "plugins/device_cpu/compute/pool.h"
 #include "plugins/device_cpu/compute/reduce.h"
 #include "plugins/device_cpu/compute/reorder.h"
 #include "plugins/device_cpu/compute/softmax.h"
@@ -21,6 +23,15 @@ int64_t ConvPoolForwardWorkspace(const ConvPoolForwardArgs& args, int64_t thread
 void ConvPoolForward(const ConvPoolForwardArgs& args, float* workspace, const Parallel& pool);
 int64_t ConvPoolBackwardWorkspace(const ConvPoolBackwardArgs& args, int64_t threads);
 void ConvPoolBackward(const ConvPoolBackwardArgs& args, float* workspace, const Parallel& pool);
+
+void MaxPool(const MaxPoolArgs& args, const Parallel& pool);
+void MaxPoolGrad(const MaxPoolGradArgs& args, const Parallel& pool);
+void AveragePool(const AveragePoolArgs& args, const Parallel& pool);
+void AveragePoolGrad(const AveragePoolArgs& args, const Parallel& pool);
+
+void BatchNormStats(const BatchNormStatsArgs& args, const Parallel& pool);
+void BatchNormApply(const BatchNormApplyArgs& args, const Parallel& pool);
+void BatchNormGrad(const BatchNormGradArgs& args, const Parallel& pool);
 
 void Softmax(const SoftmaxArgs& args, const Parallel& pool);
 void SoftmaxGrad(const SoftmaxGradArgs& args, const Parallel& pool);

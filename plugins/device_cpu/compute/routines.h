@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <string_view>
 
+#include "plugins/device_cpu/compute/batch_norm.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
 #include "plugins/device_cpu/compute/parallel.h"
+#include "plugins/device_cpu/compute/pool.h"
 #include "plugins/device_cpu/compute/reduce.h"
 #include "plugins/device_cpu/compute/reorder.h"
 #include "plugins/device_cpu/compute/softmax.h"
@@ -28,6 +30,15 @@ struct Routines {
   void (*conv_pool_forward)(const ConvPoolForwardArgs&, float* workspace, const Parallel&);
   int64_t (*conv_pool_backward_workspace)(const ConvPoolBackwardArgs&, int64_t threads);
   void (*conv_pool_backward)(const ConvPoolBackwardArgs&, float* workspace, const Parallel&);
+
+  void (*max_pool)(const MaxPoolArgs&, const Parallel&);
+  void (*max_pool_grad)(const MaxPoolGradArgs&, const Parallel&);
+  void (*average_pool)(const AveragePoolArgs&, const Parallel&);
+  void (*average_pool_grad)(const AveragePoolArgs&, const Parallel&);
+
+  void (*batch_norm_stats)(const BatchNormStatsArgs&, const Parallel&);
+  void (*batch_norm_apply)(const BatchNormApplyArgs&, const Parallel&);
+  void (*batch_norm_grad)(const BatchNormGradArgs&, const Parallel&);
 
   void (*softmax)(const SoftmaxArgs&, const Parallel&);
   void (*softmax_grad)(const SoftmaxGradArgs&, const Parallel&);

@@ -85,6 +85,21 @@ TENON_INLINE void StorePartial(float* p, Vec v, int64_t n) {
 #endif
 }
 
+// Is a mask set in any lane?
+TENON_INLINE bool Any(IVec mask) {
+#if TENON_CPU_LANES == 8 && defined(__AVX2__)
+  return _mm256_movemask_ps(reinterpret_cast<__m256>(mask)) != 0;
+#elif TENON_CPU_LANES == 4 && defined(__SSE2__)
+  return _mm_movemask_ps(reinterpret_cast<__m128>(mask)) != 0;
+#elif TENON_CPU_LANES == 16 && defined(__AVX512F__)
+  return _mm512_cmpneq_epi32_mask(reinterpret_cast<__m512i>(mask), _mm512_setzero_si512()) != 0;
+#else
+  int32_t all = 0;
+  for (int i = 0; i < kLanes; ++i) all |= mask[i];
+  return all != 0;
+#endif
+}
+
 // Sum of the lanes, always in the same order: halves, quarters, ...
 TENON_INLINE float SumLanes(Vec v) {
   alignas(64) float x[kLanes];
@@ -138,6 +153,20 @@ TENON_INLINE void Transpose(Vec (&v)[kLanes]) {
   TENON_EXCHANGE(4)
   TENON_EXCHANGE(2)
   TENON_EXCHANGE(1)
+#endif
+}
+
+// Elements 0, 2, 4, ... and 1, 3, 5, ... of two neighbouring vectors.
+TENON_INLINE void Deinterleave(Vec a, Vec b, Vec& even, Vec& odd) {
+#if TENON_CPU_LANES == 4
+  even = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+  odd = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+#elif TENON_CPU_LANES == 8
+  even = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+  odd = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+  even = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  odd = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
 #endif
 }
 

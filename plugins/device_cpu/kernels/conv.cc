@@ -66,7 +66,7 @@ class ConvForward : public CpuKernel {
     args_.shape.relu = variant_.relu;
     args_.x_strides = StridesOf(args.input(0));
     args_.y_strides = StridesOf(args.output(0));
-    threads_ = args.threads();
+    SetThreads(args);
     result.Workspace(static_cast<uint64_t>(routines().conv_pool_forward_workspace(args_, threads_)));
     result.Algorithm(1, "direct");
     return TENON_OK;
@@ -148,7 +148,7 @@ class ConvFusedGrad : public CpuKernel {
     args_.dy_strides = StridesOf(args.input(static_cast<uint32_t>(in_.dy)));
     if (in_.y >= 0) args_.y_strides = StridesOf(args.input(static_cast<uint32_t>(in_.y)));
     if (args.has_output(0)) args_.dx_strides = StridesOf(args.output(0));
-    threads_ = args.threads();
+    SetThreads(args);
     // Which outputs are wanted decides about the workspace; the addresses come with the call.
     ConvPoolBackwardArgs wanted = args_;
     float* const some = reinterpret_cast<float*>(alignof(float));
@@ -203,7 +203,7 @@ class ConvInputGrad : public CpuKernel {
     args_.shape = ShapeOf(windows_, args.output(0).dims(), args.input(1).dims());
     args_.dx_strides = args_.x_strides = StridesOf(args.output(0));
     args_.dy_strides = StridesOf(args.input(0));
-    threads_ = args.threads();
+    SetThreads(args);
     ConvPoolBackwardArgs wanted = args_;
     wanted.dx = reinterpret_cast<float*>(alignof(float));
     result.Workspace(static_cast<uint64_t>(routines().conv_pool_backward_workspace(wanted, threads_)));
@@ -250,7 +250,7 @@ class ConvWeightGrad : public CpuKernel {
     args_.shape = ShapeOf(windows_, args.input(0).dims(), args.output(0).dims());
     args_.x_strides = StridesOf(args.input(0));
     args_.dy_strides = StridesOf(args.input(1));
-    threads_ = args.threads();
+    SetThreads(args);
     ConvPoolBackwardArgs wanted = args_;
     wanted.dw = reinterpret_cast<float*>(alignof(float));
     result.Workspace(static_cast<uint64_t>(routines().conv_pool_backward_workspace(wanted, threads_)));

@@ -64,7 +64,7 @@ class CrossEntropyLoss : public CpuKernel {
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
     rows_ = args.input(0).dim(0), classes_ = args.input(0).dim(1);
-    threads_ = args.threads();
+    SetThreads(args);
     result.Workspace(static_cast<uint64_t>(rows_ + 16) * sizeof(float));
     return TENON_OK;
   }
@@ -107,7 +107,7 @@ class CrossEntropyLossGrad : public CpuKernel {
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
     rows_ = args.input(1).dim(0), classes_ = args.input(1).dim(1);
-    threads_ = args.threads();
+    SetThreads(args);
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {

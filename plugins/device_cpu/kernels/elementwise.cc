@@ -36,7 +36,7 @@ class UnaryKernel : public CpuKernel {
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
     args_.count = args.input(0).elements();
-    threads_ = args.threads();
+    SetThreads(args);
     result.Aliases(&kInPlace, 1);
     return TENON_OK;
   }
@@ -124,7 +124,7 @@ class BinaryKernel : public CpuKernel {
     if (!Collapse(a, b, out, args_))
       return error.Fail(TENON_UNIMPLEMENTED, "Shapes ", a, " and ", b, " need more than ", BinaryArgs::kMaxRank,
                         " loops to broadcast.");
-    threads_ = args.threads();
+    SetThreads(args);
     // An operand of the full shape may be overwritten.
     uint64_t pairs = 0;
     if (a == out) in_place_[pairs++] = {0, 0, TENON_ALIAS_MAY, 0};

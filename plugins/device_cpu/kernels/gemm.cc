@@ -49,7 +49,7 @@ class Gemm : public CpuKernel {
       c_row_ = rows == 1 ? 0 : columns;
       c_col_ = columns == 1 ? 0 : 1;
     }
-    threads_ = args.threads();
+    SetThreads(args);
     result.Workspace(static_cast<uint64_t>(routines().gemm_workspace(args_, threads_)));
     return TENON_OK;
   }
@@ -91,7 +91,7 @@ class GemmReluGrad : public CpuKernel {
     const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), y = args.input(2).dims();
     rows_ = y[0], columns_ = y[1];
     const int64_t inner = attributes_.ta ? a[0] : a[1], lda = a[1], ldb = b[1];
-    threads_ = args.threads();
+    SetThreads(args);
     // da' = g b'^T, written transposed when a was: da = b' g^T.
     da_ = {};
     da_.alpha = attributes_.alpha;

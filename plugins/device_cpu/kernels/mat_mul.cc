@@ -25,7 +25,7 @@ class MatMulKernel : public CpuKernel {
       args_.m *= batches_;
       batches_ = 1;
     }
-    threads_ = args.threads();
+    SetThreads(args);
     result.Workspace(static_cast<uint64_t>(routines().gemm_workspace(args_, threads_)));
     return TENON_OK;
   }

@@ -30,7 +30,7 @@ class Optimizer : public CpuKernel {
     sizes_.clear();
     for (int64_t k = 0; k < count_; ++k)
       sizes_.push_back(args.input(static_cast<uint32_t>(scalars_ + k)).elements());
-    threads_ = args.threads();
+    SetThreads(args);
     return TENON_OK;
   }
 

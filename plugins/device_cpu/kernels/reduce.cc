@@ -58,7 +58,7 @@ class ReduceKernel : public CpuKernel {
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
     Groups(args.input(0).dims(), axes_, args_);
-    threads_ = args.threads();
+    SetThreads(args);
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {

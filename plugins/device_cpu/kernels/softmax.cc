@@ -46,7 +46,7 @@ class SoftmaxBase : public CpuKernel {
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
     RowsOf(args.output(0).dims(), axis_, rows_);
-    threads_ = args.threads();
+    SetThreads(args);
     return TENON_OK;
   }
 

@@ -44,6 +44,12 @@ class CpuKernel : public sdk::Kernel {
   const Routines& routines() const { return plugin_as<CpuPlugin>().routines(); }
 
  protected:
+  // The budget of a plan; every call then keeps to it, as the workspace was sized for it.
+  void SetThreads(const sdk::PlanArgs& args) {
+    threads_ = static_cast<int64_t>(args.threads() > 0 ? args.threads() : host().ThreadBudget());
+    if (threads_ < 1) threads_ = 1;
+  }
+
   int64_t threads_ = 1;
 };
 
@@ -71,6 +77,8 @@ void AddElementwiseKernels(KernelList& kernels);
 void AddReduceKernels(KernelList& kernels);
 void AddSoftmaxKernels(KernelList& kernels);
 void AddMatMulKernels(KernelList& kernels);
+void AddPoolKernels(KernelList& kernels);
+void AddPoolFused(FusedList& fused);
 
 template <class T>
 tenon_kernel_def Def(std::string_view domain, std::string_view op_type, std::string_view name,

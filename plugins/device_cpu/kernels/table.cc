@@ -14,6 +14,7 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddReduceKernels(list);
     AddSoftmaxKernels(list);
     AddMatMulKernels(list);
+    AddPoolKernels(list);
     return list;
   }();
   return {kernels.data(), kernels.size()};
@@ -24,6 +25,7 @@ sdk::Table<tenon_fused_def> CpuTables::Fused() {
     FusedList list;
     AddConvFused(list);
     AddGemmFused(list);
+    AddPoolFused(list);
     return list;
   }();
   return {fused.data(), fused.size()};

@@ -1,0 +1,97 @@
+// Direct convolution, activation and pool in one pass over each image.
+#include "plugins/device_cpu/compute/conv_columns.h"
+#include "plugins/device_cpu/compute/isa_functions.h"
+
+namespace tenon::cpu::TENON_CPU_ISA {
+namespace {
+
+struct ForwardSpace {
+  int64_t weights, bias, image, rows;  // floats
+  int64_t channels;                    // oc rounded up to whole vectors
+  int64_t row_floats;                  // with columns: of one channel
+  bool columns;
+};
+TENON_INLINE ForwardSpace ForwardSpaceOf(const ConvPoolShape& s, const Image& image, const Window& win) {
+  ForwardSpace f;
+  f.columns = UseColumns(s);
+  f.channels = RoundUp(s.oc, kLanes);
+  f.weights = RoundUp(win.runs * win.length * f.channels, 16);
+  f.bias = RoundUp(f.channels, 16);
+  f.image = RoundUp(image.size + kSlack, 16);
+  f.row_floats = f.columns ? RoundUp(s.ConvW(), 2 * kLanes) : s.ConvW() * f.channels;
+  f.rows = RoundUp((f.columns ? s.oc : 1) * f.row_floats * s.pool_h + kSlack, 16);
+  return f;
+}
+
+void ForwardImage(const ConvPoolForwardArgs& a, const Image& image, const Window& win, const ForwardSpace& f,
+                  const float* x, const float* weights, const float* bias, float* rows, int64_t n) {
+  const ConvPoolShape& s = a.shape;
+  const int64_t pooled_h = s.PooledH(), pooled_w = s.PooledW();
+  const int64_t conv_w = Min(s.ConvW(), (pooled_w - 1) * s.pool_stride_w + s.pool_w);
+  for (int64_t ph = 0; ph < pooled_h; ++ph) {
+    for (int64_t i = 0; i < s.pool_h; ++i) {
+      const float* from = x + (ph * s.pool_stride_h + i) * s.stride_h * image.row;
+      if (f.columns) ColumnRow(s, from, image.row, weights, conv_w, rows + i * s.oc * f.row_floats, f.row_floats);
+      else ConvRow(s, win, from, weights, conv_w, f.channels, rows + i * f.row_floats);
+    }
+    PoolRow r;
+    r.rows = rows, r.row = f.row_floats, r.channels = f.channels;
+    r.y = a.y + n * a.y_strides.n + ph * a.y_strides.h;
+    r.y_w = a.y_strides.w, r.y_c = a.y_strides.c;
+    r.room = (pooled_h - ph) * pooled_w * s.oc;
+    r.winners = a.winners == nullptr ? nullptr : a.winners + (n * pooled_h + ph) * pooled_w * s.oc;
+    if (f.columns) {
+      if (s.pool_h == 2) PoolColumns<true>(s, r, bias, pooled_w);
+      else PoolColumns<false>(s, r, bias, pooled_w);
+    } else if (s.pool_h == 2 && s.pool_w == 2) {
+      PoolOneRow<2, 2>(s, r, bias, pooled_w);
+    } else if (s.pool_h == 1 && s.pool_w == 1) {
+      PoolOneRow<1, 1>(s, r, bias, pooled_w);
+    } else {
+      PoolOneRow<0, 0>(s, r, bias, pooled_w);
+    }
+  }
+}
+
+TENON_INLINE double ForwardNanoseconds(const ConvPoolShape& s) {
+  return static_cast<double>(s.n * s.ConvH() * s.ConvW()) * static_cast<double>(s.oc * s.c * s.kh * s.kw) / (2.5 * kLanes);
+}
+
+}  // namespace
+
+int64_t ConvPoolForwardWorkspace(const ConvPoolForwardArgs& a, int64_t threads) {
+  if (Empty(a.shape)) return 0;
+  const Image image = ImageOf(a.shape, a.x_strides);
+  const ForwardSpace f = ForwardSpaceOf(a.shape, image, WindowOf(a.shape, image));
+  return (f.weights + f.bias + (f.image + f.rows) * Max(1, threads)) * static_cast<int64_t>(sizeof(float));
+}
+
+void ConvPoolForward(const ConvPoolForwardArgs& a, float* workspace, const Parallel& pool) {
+  const ConvPoolShape& s = a.shape;
+  if (Empty(s)) return;
+  const Image image = ImageOf(s, a.x_strides);
+  const Window win = WindowOf(s, image);
+  const ForwardSpace f = ForwardSpaceOf(s, image, win);
+  float* weights = workspace;
+  float* bias = weights + f.weights;
+  float* pieces_space = bias + f.bias;
+  if (f.columns) PackColumnWeights(s, a.weights, weights);
+  else PackForwardWeights(s, win, a.weights, f.channels, weights);
+  for (int64_t c = 0; c < f.channels; ++c) bias[c] = a.bias != nullptr && c < s.oc ? a.bias[c] : 0.0f;
+  const int64_t pieces = Pieces(pool, s.n, ForwardNanoseconds(s));
+  ForEach(pool, pieces, [&](int64_t i) {
+    float* copy = pieces_space + i * (f.image + f.rows);
+    const Range r = Piece(s.n, pieces, i);
+    for (int64_t n = r.begin; n < r.end; ++n) {
+      const float* x = a.x + n * a.x_strides.n;
+      // Whole vectors of columns may end behind the image: the caller's last one is never read in place.
+      if (image.copy || (f.columns && n + 1 == s.n)) {
+        CopyImage(s, image, x, a.x_strides, copy, n == r.begin || !image.copy);
+        x = copy;
+      }
+      ForwardImage(a, image, win, f, x, weights, bias, copy + f.image, n);
+    }
+  });
+}
+
+}  // namespace tenon::cpu::TENON_CPU_ISA

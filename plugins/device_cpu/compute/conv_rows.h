@@ -1,0 +1,163 @@
+// Rows of convolution output and their pool. Lanes are output channels and a tile is a few pixels of one row; finished
+// rows lie in a small buffer for the pool.
+#pragma once
+
+#include "plugins/device_cpu/compute/conv_image.h"
+
+namespace tenon::cpu::TENON_CPU_ISA {
+namespace {
+// Weights as [block of V vectors of output channels][run][t][V * kLanes]; channels beyond oc are zero.
+void PackForwardWeights(const ConvPoolShape& s, const Window& win, const float* weights, int64_t channels, float* out) {
+  const int64_t kernel = s.c * s.kh * s.kw;
+  for (int64_t first = 0; first < channels;) {
+    const int64_t width = channels - first > kLanes ? 2 * kLanes : kLanes;
+    for (int64_t r = 0; r < win.runs; ++r)
+      for (int64_t t = 0; t < win.length; ++t, out += width) {
+        const float* from = weights + first * kernel + WeightIndex(s, win, r, t);
+        for (int64_t o = 0; o < width; ++o) out[o] = first + o < s.oc ? from[o * kernel] : 0.0f;
+      }
+    first += width;
+  }
+}
+
+// P neighbouring output pixels by V vectors of output channels.
+template <int P, int V>
+void ConvTile(const Window& win, const float* x, int64_t pixel, const float* weights, float* out, int64_t out_pixel) {
+  Vec acc[P][V];
+  TENON_UNROLL for (int p = 0; p < P; ++p)
+    TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] = Zero();
+  const int64_t per_row = win.runs / win.rows;
+  for (int64_t row = 0; row < win.rows; ++row) {
+    for (int64_t run = 0; run < per_row; ++run) {
+      const float* from = x + row * win.row_stride + run * win.run_stride;
+      for (int64_t t = 0; t < win.length; ++t) {
+        Vec w[V];
+        TENON_UNROLL for (int v = 0; v < V; ++v) w[v] = Load(weights + v * kLanes);
+        weights += V * kLanes;
+        TENON_UNROLL for (int p = 0; p < P; ++p) {
+          const Vec value = Set(from[p * pixel + t]);
+          TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] += value * w[v];
+        }
+      }
+    }
+  }
+  TENON_UNROLL for (int p = 0; p < P; ++p)
+    TENON_UNROLL for (int v = 0; v < V; ++v) Store(out + p * out_pixel + v * kLanes, acc[p][v]);
+}
+
+using ConvTileFn = void (*)(const Window&, const float*, int64_t, const float*, float*, int64_t);
+template <int V, int... P>
+TENON_INLINE void CallConvTile(int64_t pixels, const Window& win, const float* x, int64_t pixel, const float* weights,
+                               float* out, int64_t out_pixel) {
+  static constexpr ConvTileFn kTable[] = {&ConvTile<P, V>...};
+  kTable[pixels - 1](win, x, pixel, weights, out, out_pixel);
+}
+
+// One row of convolution output, [pixels][channels] with `channels` a multiple of kLanes.
+TENON_INLINE void ConvRow(const ConvPoolShape& s, const Window& win, const float* x, const float* weights,
+                          int64_t pixels, int64_t channels, float* out) {
+  const int64_t pixel = s.stride_w * s.c, taps = win.runs * win.length;
+  for (int64_t first = 0; first < channels;) {
+    const bool wide = channels - first > kLanes;
+    const int64_t most = wide ? kAccumulators / 2 : 12;
+    const int64_t tiles = CeilDiv(pixels, most);
+    for (int64_t t = 0; t < tiles; ++t) {
+      const Range r = Piece(pixels, tiles, t);
+      const float* from = x + r.begin * pixel;
+      float* to = out + r.begin * channels + first;
+      if (!wide)
+        CallConvTile<1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(r.end - r.begin, win, from, pixel, weights, to, channels);
+      else
+#if TENON_CPU_LANES == 16
+        CallConvTile<2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(r.end - r.begin, win, from, pixel, weights, to, channels);
+#else
+        CallConvTile<2, 1, 2, 3, 4, 5, 6>(r.end - r.begin, win, from, pixel, weights, to, channels);
+#endif
+    }
+    const int64_t width = wide ? 2 * kLanes : kLanes;
+    weights += taps * width;
+    first += width;
+  }
+}
+
+// The first greatest of four, in scan order; NaN is above all.
+TENON_INLINE void MaxOfFour(Vec v0, Vec v1, Vec v2, Vec v3, Vec& best, IVec& where) {
+  const IVec right_top = v1 > v0, right_bottom = v3 > v2;
+  const Vec top = right_top ? v1 : v0, bottom = right_bottom ? v3 : v2;
+  const IVec lower = bottom > top;
+  best = lower ? bottom : top;
+  where = lower ? SetI(2) - right_bottom : -right_top;  // a true mask is -1
+  const Vec sum = (v0 + v1) + (v2 + v3);
+  if (__builtin_expect(!Any(sum != sum), 1)) return;
+  const Vec values[4] = {v0, v1, v2, v3};
+  best = v0;
+  where = IVec{};
+  for (int i = 1; i < 4; ++i) {
+    const IVec take = (values[i] > best) | ((values[i] != values[i]) & (best == best));
+    best = take ? values[i] : best;
+    where = take ? SetI(i) : where;
+  }
+}
+
+// Maximum of a window of vectors, and its position. rows: the first value; PH, PW: 0 means as in the shape.
+template <int PH, int PW>
+TENON_INLINE void PoolVec(const ConvPoolShape& s, const float* values, int64_t row, int64_t pixel, Vec& best, IVec& where) {
+  if constexpr (PH == 2 && PW == 2)
+    return MaxOfFour(Load(values), Load(values + pixel), Load(values + row), Load(values + row + pixel), best, where);
+  const int ph = PH != 0 ? PH : static_cast<int>(s.pool_h), pw = PW != 0 ? PW : static_cast<int>(s.pool_w);
+  best = Load(values);
+  where = IVec{};
+  for (int i = 0; i < ph; ++i)
+    for (int j = 0; j < pw; ++j) {
+      if (i == 0 && j == 0) continue;
+      const Vec v = Load(values + i * row + j * pixel);
+      const IVec take = (v > best) | ((v != v) & (best == best));
+      best = take ? v : best;
+      where = take ? SetI(i * pw + j) : where;
+    }
+}
+
+struct PoolRow {
+  const float* rows;   // pool_h rows of convolution output
+  int64_t row, channels;
+  float* y;            // first pooled pixel
+  int64_t y_w, y_c;
+  uint8_t* winners;    // or null
+  int64_t room;        // elements from the first pooled pixel to the end of the dense image
+};
+
+template <int PH, int PW>
+void PoolOneRow(const ConvPoolShape& s, const PoolRow& r, const float* bias, int64_t pooled) {
+  for (int64_t p = 0; p < pooled; ++p) {
+    const float* values = r.rows + p * s.pool_stride_w * r.channels;
+    float* y = r.y + p * r.y_w;
+    for (int64_t c = 0; c < s.oc; c += kLanes) {
+      Vec best;
+      IVec where;
+      PoolVec<PH, PW>(s, values + c, r.row, r.channels, best, where);
+      best += Load(bias + c);
+      if (s.relu) best = Relu(best);
+      const int64_t count = Min(kLanes, s.oc - c);
+      // Lanes beyond oc fall on the next pixels, which are written afterwards.
+      const bool fits = count == kLanes || p * s.oc + c + kLanes <= r.room;
+      if (r.y_c == 1 && fits && (count == kLanes || r.y_w == s.oc)) {
+        Store(y + c, best);
+      } else if (r.y_c == 1) {
+        StorePartial(y + c, best, count);
+      } else {
+        for (int64_t l = 0; l < count; ++l) y[(c + l) * r.y_c] = best[l];
+      }
+      if (r.winners == nullptr) continue;
+      const BVec bytes = __builtin_convertvector(where, BVec);
+      uint8_t* to = r.winners + p * s.oc + c;
+      if (fits) {
+        *reinterpret_cast<BVecAny*>(to) = bytes;
+      } else {
+        for (int64_t l = 0; l < count; ++l) to[l] = bytes[l];
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon::cpu::TENON_CPU_ISA

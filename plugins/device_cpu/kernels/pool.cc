@@ -1,0 +1,242 @@
+// MaxPool, AveragePool and GlobalAveragePool of images, and their gradients. The fused MaxPool is the same operator with
+// winners of one byte instead of 64-bit indices.
+#include "plugins/device_cpu/kernels/support.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr std::string_view kFusedMaxPool = "MaxPool", kFusedMaxPoolGrad = "MaxPoolGrad";
+
+bool IsFused(const sdk::Query& query) { return query.domain() == kDomain; }
+
+PoolShape ReadPool(const sdk::Attributes& attributes, bool fused) {
+  const std::string p(fused ? "p." : "");
+  PoolShape s;
+  s.kernel_h = attributes.IntAt(p + "kernel_shape", 0, 1), s.kernel_w = attributes.IntAt(p + "kernel_shape", 1, 1);
+  s.stride_h = attributes.IntAt(p + "strides", 0, 1), s.stride_w = attributes.IntAt(p + "strides", 1, 1);
+  s.dilation_h = attributes.IntAt(p + "dilations", 0, 1), s.dilation_w = attributes.IntAt(p + "dilations", 1, 1);
+  s.pad_top = attributes.IntAt(p + "pads", 0, 0), s.pad_left = attributes.IntAt(p + "pads", 1, 0);
+  s.pad_bottom = attributes.IntAt(p + "pads", 2, 0), s.pad_right = attributes.IntAt(p + "pads", 3, 0);
+  s.count_padding = attributes.Int(p + "count_include_pad", 0) != 0;
+  return s;
+}
+
+bool SupportsPool4(const sdk::Query& query, bool fused, sdk::Value images, sdk::Reason& reason) {
+  const std::string p(fused ? "p." : "");
+  const sdk::Attributes a = query.attributes();
+  if (images.dtype() != TENON_DTYPE_F32) return reason.No("The data is ", sdk::DTypeName(images.dtype()), "; this kernel takes f32.");
+  if (images.rank() != 4) return reason.No("The rank is ", images.rank(), "; this kernel pools images (rank 4).");
+  const std::string_view mode = a.String(p + "auto_pad", "NOTSET");
+  if (mode != "NOTSET") return reason.No("auto_pad is ", mode, "; this kernel takes explicit pads.");
+  if (a.Int(p + "storage_order", 0) != 0) return reason.No("storage_order is 1; this kernel takes 0.");
+  const int64_t window = a.IntAt(p + "kernel_shape", 0, 1) * a.IntAt(p + "kernel_shape", 1, 1);
+  if (window > 255) return reason.No("The window has ", window, " positions; this kernel takes up to 255.");
+  return true;
+}
+
+void SetSizes(PoolShape& s, sdk::Dims x, sdk::Dims y) {
+  s.n = x[0], s.c = x[1], s.h = x[2], s.w = x[3], s.out_h = y[2], s.out_w = y[3];
+}
+
+Strides4 StridesOf(sdk::Value value) {
+  const sdk::Dims d = value.dims();
+  return value.layout() == kNhwc ? NhwcStrides(d[1], d[2], d[3]) : NchwStrides(d[1], d[2], d[3]);
+}
+
+// Nanoseconds: channel-last pools take whole vectors, others single elements.
+double PoolCost(sdk::Value value, uint32_t layout) {
+  const double elements = value.dims().Known() ? static_cast<double>(value.elements()) : 1000;
+  return elements * (layout == kNhwc ? 0.2 : 1.5);
+}
+
+class MaxPoolKernel : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    return SupportsPool4(query, IsFused(query), query.input(0), reason);
+  }
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    const bool indices = !IsFused(query) && query.has_output(1);
+    for (const uint32_t layout : {0u, uint32_t{kNhwc}}) {
+      const uint32_t outputs[] = {layout, 0};
+      emitter.Emit(PoolCost(query.input(0), layout) + (indices ? PoolCost(query.output(0), 0) : 0), &layout, 1, outputs,
+                   query.output_count());
+    }
+  }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    fused_ = IsFused(query);
+    args_.shape = ReadPool(query.attributes(), fused_);
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    SetSizes(args_.shape, args.input(0).dims(), args.output(0).dims());
+    args_.x_strides = StridesOf(args.input(0));
+    args_.y_strides = StridesOf(args.output(0));
+    SetThreads(args);
+    if (!fused_ && args.has_output(1)) result.Workspace(static_cast<uint64_t>(args.output(0).elements()));
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    MaxPoolArgs a = args_;
+    a.x = call.in<float>(0);
+    a.y = call.out<float>(0);
+    if (call.has_output(1)) a.winners = fused_ ? call.out<uint8_t>(1) : call.workspace<uint8_t>();
+    KernelPool pool(host(), error, threads_);
+    routines().max_pool(a, pool.parallel());
+    if (!fused_ && call.has_output(1)) WriteIndices(a, call.out<int64_t>(1));
+    return pool.code();
+  }
+
+ private:
+  // Positions in the whole of x as ONNX counts them, whatever the layout.
+  static void WriteIndices(const MaxPoolArgs& a, int64_t* indices) {
+    const PoolShape& s = a.shape;
+    for (int64_t n = 0; n < s.n; ++n)
+      for (int64_t c = 0; c < s.c; ++c)
+        for (int64_t oh = 0; oh < s.out_h; ++oh)
+          for (int64_t ow = 0; ow < s.out_w; ++ow) {
+            const int64_t winner = a.winners[n * a.y_strides.n + c * a.y_strides.c + oh * a.y_strides.h + ow * a.y_strides.w];
+            const int64_t h = oh * s.stride_h - s.pad_top + winner / s.kernel_w * s.dilation_h;
+            const int64_t w = ow * s.stride_w - s.pad_left + winner % s.kernel_w * s.dilation_w;
+            *indices++ = winner == 255 ? -1 : ((n * s.c + c) * s.h + h) * s.w + w;
+          }
+  }
+
+  bool fused_ = false;
+  MaxPoolArgs args_;
+};
+
+// org.tenon.cpu.MaxPoolGrad(winners, dy) -> dx.
+class FusedMaxPoolGrad : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsPool4(query, true, query.input(1), reason); }
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    for (const uint32_t layout : {0u, uint32_t{kNhwc}}) emitter.Emit(PoolCost(query.output(0), layout), {0, layout}, {layout});
+  }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    args_.shape = ReadPool(query.attributes(), true);
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
+    SetSizes(args_.shape, args.output(0).dims(), args.input(1).dims());
+    args_.dy_strides = StridesOf(args.input(1));
+    args_.dx_strides = StridesOf(args.output(0));
+    SetThreads(args);
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    MaxPoolGradArgs a = args_;
+    a.winners = call.in<uint8_t>(0);
+    a.dy = call.in<float>(1);
+    a.dx = call.out<float>(0);
+    KernelPool pool(host(), error, threads_);
+    routines().max_pool_grad(a, pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  MaxPoolGradArgs args_;
+};
+
+// tenon.MaxPoolGrad(dY, Indices) -> dX.
+class IndexedMaxPoolGrad : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    const uint32_t dtype = query.input(0).dtype();
+    return dtype == TENON_DTYPE_F32 || reason.No("The gradient is ", sdk::DTypeName(dtype), "; this kernel takes f32.");
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
+    count_ = args.input(0).elements();
+    size_ = args.output(0).elements();
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    const float* dy = call.in<float>(0);
+    const int64_t* indices = call.in<int64_t>(1);
+    float* dx = call.out<float>(0);
+    for (int64_t i = 0; i < size_; ++i) dx[i] = 0.0f;
+    for (int64_t i = 0; i < count_; ++i) {
+      if (indices[i] == -1) continue;
+      if (indices[i] < 0 || indices[i] >= size_)
+        return error.Fail(TENON_INVALID_ARGUMENT, "Index ", indices[i], " of element ", i, " is outside [0, ", size_,
+                          "), the elements of dX.");
+      dx[indices[i]] += dy[i];
+    }
+    return TENON_OK;
+  }
+
+ private:
+  int64_t count_ = 0, size_ = 0;
+};
+
+// AveragePool, GlobalAveragePool and, with operands exchanged, AveragePoolGrad.
+class AveragePoolKernel : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsPool4(query, false, query.input(0), reason); }
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    const sdk::Value images = query.op_type() == "AveragePoolGrad" ? query.output(0) : query.input(0);
+    for (const uint32_t layout : {0u, uint32_t{kNhwc}}) emitter.Emit(PoolCost(images, layout), {layout}, {layout});
+  }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    args_.shape = ReadPool(query.attributes(), false);
+    gradient_ = query.op_type() == "AveragePoolGrad";
+    global_ = query.op_type() == "GlobalAveragePool";
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
+    const sdk::Value x = args.input(0), y = args.output(0);
+    SetSizes(args_.shape, gradient_ ? y.dims() : x.dims(), gradient_ ? x.dims() : y.dims());
+    if (global_) args_.shape.kernel_h = args_.shape.h, args_.shape.kernel_w = args_.shape.w;
+    args_.x_strides = StridesOf(x);
+    args_.y_strides = StridesOf(y);
+    SetThreads(args);
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    AveragePoolArgs a = args_;
+    a.x = call.in<float>(0);
+    a.y = call.out<float>(0);
+    KernelPool pool(host(), error, threads_);
+    if (gradient_) routines().average_pool_grad(a, pool.parallel());
+    else routines().average_pool(a, pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  bool gradient_ = false, global_ = false;
+  AveragePoolArgs args_;
+};
+
+constexpr tenon_gradient_source kSources[] = {{TENON_SOURCE_SAVED, 0}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
+constexpr uint32_t kGradInputs[] = {0};
+constexpr tenon_paired_gradient Paired() {
+  tenon_paired_gradient g = TENON_INIT(tenon_paired_gradient);
+  g.version = 1;
+  g.domain = sdk::Str(kDomain);
+  g.op_type = sdk::Str(kFusedMaxPoolGrad);
+  g.sources = kSources;
+  g.source_count = 2;
+  g.grad_inputs = kGradInputs;
+  g.grad_input_count = 1;
+  return g;
+}
+constexpr tenon_paired_gradient kGradient = Paired();
+constexpr tenon_saved_def kWinners[] = {sdk::SavedValue("winners", TENON_DTYPE_U8, "p")};
+
+}  // namespace
+
+void AddPoolKernels(KernelList& kernels) {
+  kernels.push_back(Def<MaxPoolKernel>("", "MaxPool", "max_pool"));
+  kernels.push_back(Def<IndexedMaxPoolGrad>("tenon", "MaxPoolGrad", "max_pool_grad"));
+  kernels.push_back(Def<MaxPoolKernel>(kDomain, kFusedMaxPool, "max_pool_bytes"));
+  kernels.push_back(Def<FusedMaxPoolGrad>(kDomain, kFusedMaxPoolGrad, "max_pool_bytes_grad"));
+  for (const std::string_view op_type : {"AveragePool", "GlobalAveragePool"})
+    kernels.push_back(Def<AveragePoolKernel>("", op_type, "average_pool"));
+  kernels.push_back(Def<AveragePoolKernel>("tenon", "AveragePoolGrad", "average_pool_grad"));
+}
+
+void AddPoolFused(FusedList& fused) {
+  fused.push_back(sdk::FusedBuilder("max_pool", "pattern(%x) { %p = MaxPool(%x) return %p }", kDomain, kFusedMaxPool, kDeviceKind)
+                      .Priority(1).Saved(kWinners).Gradient(&kGradient));
+}
+
+}  // namespace tenon::cpu
