@@ -69,4 +69,4 @@ constexpr tenon_interface kInterfaces[] = {
 }  // namespace tenon::cpu
 
 TENON_SDK_PLUGIN(tenon::cpu::CpuPlugin, "org.tenon.device_cpu", "0.1.0", "Tenon authors", "Apache-2.0",
-                 TENON_KIND_DEVICE | TENON_KIND_OP, tenon::cpu::kInterfaces);
+                 TENON_KIND_DEVICE | TENON_KIND_OP | TENON_KIND_SUBGRAPH, tenon::cpu::kInterfaces);
