@@ -93,6 +93,7 @@ graph::FusedOp GradientOf(const tenon_paired_gradient& paired, std::size_t retur
   using Kind = graph::FusedOp::Source::Kind;
   graph::FusedOp fused;
   fused.gradient_type = View(paired.op_type);
+  fused.gradient_version = static_cast<int>(paired.version);
   for (std::uint32_t i = 0; i < paired.source_count; ++i) {
     const tenon_gradient_source& source = paired.sources[i];
     const int index = static_cast<int>(source.index);
@@ -158,6 +159,7 @@ Result<graph::FusionRule> RuleOf(const PluginHandle& plugin, const tenon_fused_d
   rule.saved = SavedValues(facts);
   rule.has_gradient = facts.gradient != nullptr;
   if (rule.has_gradient) rule.node = GradientOf(*facts.gradient, rule.pattern.returns.size());
+  rule.node.version = rule.version;
   for (std::uint32_t i = 0; i < facts.alias_count; ++i) {
     const tenon_alias_pair& pair = facts.aliases[i];
     rule.node.in_place.push_back({static_cast<int>(pair.output), static_cast<int>(pair.input), pair.flags == TENON_ALIAS_MUST});

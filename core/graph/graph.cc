@@ -110,6 +110,7 @@ NodeId Graph::AddFusedNode(std::string domain, std::string type, std::span<const
   Node added;
   added.domain = std::move(domain);
   added.type = std::move(type);
+  added.version = fused->version;
   added.fused = std::move(fused);
   added.name = UniqueNodeName(node_name.empty() ? added.type : node_name);
   added.place = std::move(place);

@@ -40,6 +40,8 @@ struct ValueInfo {
 // core: its output types were fixed when it was matched, its gradient is the paired operator.
 struct FusedOp {
   std::string pattern;                  // name of the plugin's pattern, for listings
+  int version = 1;                      // of the fused operator
+  int gradient_version = 1;
   std::vector<std::string> replaced;    // names of the user's nodes
   // Paired gradient: operator of the same domain; empty when the fusion happened after autodiff.
   std::string gradient_type;

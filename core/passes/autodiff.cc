@@ -187,6 +187,7 @@ class Differentiator {
     }
     auto gradient = std::make_shared<FusedOp>();
     gradient->pattern = fused.pattern;
+    gradient->version = fused.gradient_version;
     gradient->replaced = fused.replaced;
     const NodeId added = graph_.AddFusedNode(node.domain, fused.gradient_type, inputs, node.attrs, types, gradient,
                                              node.name + ".grad", node.place);

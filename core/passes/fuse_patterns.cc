@@ -25,6 +25,47 @@ ValueType SavedType(const Graph& graph, const PatternMatch& match, const graph::
   return type;
 }
 
+std::vector<ValueType> OutputTypes(const Graph& graph, const FusionRule& rule, const PatternMatch& match) {
+  std::vector<ValueType> types;
+  for (const ValueId id : match.returns) types.push_back(graph.value(id).type);
+  for (const graph::SavedValue& saved : rule.saved) types.push_back(SavedType(graph, match, saved));
+  return types;
+}
+
+graph::KernelQuery QueryFor(const FusionRule& rule, const std::string& type, int version, const Attributes& attrs) {
+  graph::KernelQuery query;
+  query.domain = rule.domain;
+  query.type = type;
+  query.version = version;
+  query.fused = &rule.node;
+  query.attrs = &attrs;
+  return query;
+}
+
+// Without a kernel for these shapes the pattern does not match; the gradient needs one as well.
+Status CheckKernels(Compilation& state, const FusionRule& rule, const PatternMatch& match, const Attributes& attrs, bool gradient_needed) {
+  graph::KernelQuery query = QueryFor(rule, rule.type, rule.version, attrs);
+  for (const ValueId id : match.inputs) query.inputs.push_back(id == kNone ? ValueType{} : state.graph.value(id).type);
+  query.outputs = OutputTypes(state.graph, rule, match);
+  if (!gradient_needed) {
+    for (std::size_t i = match.returns.size(); i < query.outputs.size(); ++i) query.outputs[i] = {};
+  }
+  TENON_TRY(state.target->Offer(query));
+  if (!gradient_needed) return {};
+  graph::KernelQuery backward = QueryFor(rule, rule.node.gradient_type, rule.node.gradient_version, attrs);
+  for (const FusedOp::Source& source : rule.node.gradient_inputs) {
+    const auto& from = source.kind == FusedOp::Source::Kind::kInput ? query.inputs : query.outputs;
+    const auto index = static_cast<std::size_t>(source.index);
+    backward.inputs.push_back(index < from.size() ? from[index] : ValueType{});
+  }
+  for (const int input : rule.node.gradient_outputs) {
+    const auto index = static_cast<std::size_t>(input);
+    backward.outputs.push_back(index < query.inputs.size() ? query.inputs[index] : ValueType{});
+  }
+  TENON_TRY(state.target->Offer(backward));
+  return {};
+}
+
 // Position right after the last matched node that must precede the fused one: all operands exist there, all readers come
 // later because inner values are private and returned values are produced by matched nodes.
 void ReplaceMatch(Compilation& state, const FusionRule& rule, const PatternMatch& match, Attributes attrs,
@@ -38,9 +79,7 @@ void ReplaceMatch(Compilation& state, const FusionRule& rule, const PatternMatch
     fused->replaced.push_back(graph.node(id).name);
     name += (name.empty() ? "" : "+") + graph.node(id).name;
   }
-  std::vector<ValueType> types;
-  for (const ValueId id : match.returns) types.push_back(graph.value(id).type);
-  for (const graph::SavedValue& saved : rule.saved) types.push_back(SavedType(graph, match, saved));
+  const std::vector<ValueType> types = OutputTypes(graph, rule, match);
   const NodeId added = graph.AddFusedNode(rule.domain, rule.type, match.inputs, std::move(attrs), types, fused, name,
                                           graph.node(match.nodes.front()).place);
   for (std::size_t i = 0; i < match.returns.size(); ++i) {
@@ -93,6 +132,11 @@ bool TryRule(Compilation& state, const FusionRule& rule, NodeId anchor) {
   std::string why;
   if (!rule.accept(state.graph, *match, attrs, gradient_needed, &why)) {
     state.notes.push_back(fmt::format("fusion {} at '{}' refused: {}", rule.name, state.graph.node(anchor).name, why));
+    return false;
+  }
+  const Status kernels = CheckKernels(state, rule, *match, attrs, gradient_needed);
+  if (!kernels.ok()) {
+    state.notes.push_back(fmt::format("fusion {} at '{}' refused: {}", rule.name, state.graph.node(anchor).name, kernels.message()));
     return false;
   }
   ReplaceMatch(state, rule, *match, std::move(attrs), gradient_needed);

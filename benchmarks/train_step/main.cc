@@ -1,0 +1,104 @@
+// Times training steps of one network: median milliseconds, memory idle after load and at the peak, as one JSON line.
+//   train_step CASE BATCH THREADS SECONDS      CASE: lenet5 (SGD momentum) or mlp (Adam); random samples and labels
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <string>
+
+#include "core/config/load.h"
+#include "core/exec/runtime.h"
+#include "core/train/step_runner.h"
+
+namespace tenon {
+namespace {
+
+double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double RssMb(const char* key) {  // "VmRSS:" or "VmHWM:"
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    if (word != key) continue;
+    double kb = 0;
+    status >> kb;
+    return kb / 1024;
+  }
+  return 0;
+}
+
+struct Case {
+  const char* network;
+  Shape sample;
+};
+
+Case FindCase(const std::string& name) {
+  if (name == "lenet5")
+    return {"network: {zoo: lenet5}\noptimizer: {type: sgd, lr: 0.01, momentum: 0.9}\n", Shape{1, 28, 28}};
+  if (name == "mlp") return {"network: {zoo: mlp}\noptimizer: {type: adam, lr: 0.001}\n", Shape{784}};
+  std::fprintf(stderr, "There is no case '%s'; cases are lenet5 and mlp.\n", name.c_str());
+  std::exit(2);
+}
+
+Batch RandomBatch(const Shape& sample, std::int64_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  Batch batch;
+  Shape shape{count};
+  for (const std::int64_t dim : sample.dims()) shape.push_back(dim);
+  batch.samples = Tensor(DType::kF32, shape);
+  batch.labels = Tensor(DType::kI64, Shape{count});
+  for (float& value : batch.samples.values<float>()) value = normal(random);
+  for (std::int64_t& label : batch.labels.values<std::int64_t>()) label = static_cast<std::int64_t>(random() % 10);
+  batch.count = count;
+  return batch;
+}
+
+Status Run(const std::string& name, std::int64_t batch_size, int threads, double seconds) {
+  const Case chosen = FindCase(name);
+  TENON_ASSIGN(const ConfigNode tree, LoadConfigText("name: bench\ndata: {type: synthetic, samples: 64, classes: 10, image: {shape: [1, 28, 28]}}\n" +
+                                                         std::string(chosen.network), "train_step", "."));
+  TENON_ASSIGN(const RunConfig config, ReadRunConfig(tree));
+  exec::RuntimeOptions options;
+  options.threads = threads;
+  TENON_ASSIGN(const auto runtime, exec::Runtime::Open(options));
+  const double idle = RssMb("VmRSS:");
+  TENON_ASSIGN(const Network network, Network::Make(config.network));
+  StepRunnerOptions runner_options;
+  runner_options.config = &config;
+  runner_options.layout.shape = chosen.sample;
+  TENON_ASSIGN(const auto runner, MakeGraphRunner(*runtime, network, runner_options));
+  const Batch batch = RandomBatch(chosen.sample, batch_size, 1);
+  std::int64_t step = 0;
+  double loss = 0;
+  for (; step < 20; ++step) {
+    TENON_ASSIGN(loss, runner->Train(batch, 0.01, step));
+  }
+  std::vector<double> times;
+  for (const double end = Now() + seconds; Now() < end; ++step) {
+    const double begin = Now();
+    TENON_ASSIGN(loss, runner->Train(batch, name == "mlp" ? 0.001 : 0.01, step));
+    times.push_back(Now() - begin);
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("{\"step_ms\": %.5f, \"idle_mb\": %.2f, \"peak_mb\": %.2f, \"steps\": %zu, \"loss\": %.4f, \"version\": \"%s\"}\n",
+              times[times.size() / 2] * 1e3, idle, RssMb("VmHWM:"), times.size(), loss, TENON_VERSION_STRING);
+  return {};
+}
+
+}  // namespace
+}  // namespace tenon
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: train_step CASE BATCH THREADS SECONDS\n");
+    return 2;
+  }
+  const tenon::Status status = tenon::Run(argv[1], std::atoll(argv[2]), std::atoi(argv[3]), std::atof(argv[4]));
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return status.ok() ? 0 : 1;
+}
