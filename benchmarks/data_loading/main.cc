@@ -34,7 +34,8 @@ Result<std::unique_ptr<Loader>> MakeLoader(std::int64_t workers) {
   TENON_ASSIGN(Transform transform, Transform::Compile(spec, dataset->layout(), 10));
   std::vector<std::int64_t> rows(kSamples);
   std::iota(rows.begin(), rows.end(), 0);
-  TENON_ASSIGN(Sampler sampler, Sampler::Create(std::make_shared<const std::vector<std::int64_t>>(rows), {true, 1, 0, 1, ShardRule::kExact}));
+  TENON_ASSIGN(Sampler sampler, Sampler::Create(std::make_shared<const std::vector<std::int64_t>>(rows),
+                                                {true, 1, 0, 1, ShardRule::kExact}));
   return Loader::Create({dataset, transform}, std::move(sampler), {128, false, workers, 60});
 }
 
@@ -73,12 +74,14 @@ int main(int argc, char** argv) {
     const double rate = kSamples / *best * 1e3;
     if (json) {
       std::printf(
-          "  {\"case\": \"mnist_epoch_workers_%d\", \"tenon_ms\": %.3f, \"peer_ms\": %.3f, \"ratio\": %.2f, \"peer\": \"torch, plain slicing\", "
+          "  {\"case\": \"mnist_epoch_workers_%d\", \"tenon_ms\": %.3f, \"peer_ms\": %.3f, \"ratio\": %.2f, \"peer\": "
+          "\"torch, plain slicing\", "
           "\"versions\": {\"torch\": \"2.15\", \"tenon\": \"%s\"}, \"samples_per_s\": %.0f}%s\n",
-          static_cast<int>(workers), *best, peer_ms, peer_ms / *best, TENON_VERSION_STRING, rate, workers == 2 ? "" : ",");
+          static_cast<int>(workers), *best, peer_ms, peer_ms / *best, TENON_VERSION_STRING, rate,
+          workers == 2 ? "" : ",");
     } else {
-      std::printf("%d workers: %.2f ms an epoch, %.0f samples/s, %.1f times plain slicing in PyTorch (%.0f)\n", static_cast<int>(workers),
-                  *best, rate, peer_ms / *best, kPeerSamplesPerSecond);
+      std::printf("%d workers: %.2f ms an epoch, %.0f samples/s, %.1f times plain slicing in PyTorch (%.0f)\n",
+                  static_cast<int>(workers), *best, rate, peer_ms / *best, kPeerSamplesPerSecond);
     }
   }
   if (json) std::puts("]");

@@ -16,10 +16,12 @@ void Prefetch(const std::byte* data, std::int64_t bytes) {
 
 }  // namespace
 
-BatchMaker::BatchMaker(std::shared_ptr<const Dataset> dataset, std::shared_ptr<const Transform> transform, std::int64_t batch)
+BatchMaker::BatchMaker(std::shared_ptr<const Dataset> dataset, std::shared_ptr<const Transform> transform,
+                       std::int64_t batch)
     : dataset_(std::move(dataset)), transform_(std::move(transform)) {
   const SampleLayout& stored = dataset_->layout();
-  if (!dataset_->resident() && !transform_->copies_samples()) stored_.resize(static_cast<std::size_t>(batch * stored.sample_bytes()));
+  if (!dataset_->resident() && !transform_->copies_samples())
+    stored_.resize(static_cast<std::size_t>(batch * stored.sample_bytes()));
   if (transform_->changes_labels()) labels_.resize(static_cast<std::size_t>(batch * stored.label_shape.elements()));
   scratch_.resize(static_cast<std::size_t>(transform_->scratch()));
 }

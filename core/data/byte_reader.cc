@@ -30,7 +30,7 @@ struct ByteReader::Impl {
 
   bool packed = false;
   bool stream_ready = false;
-  bool at_end = false;                // of the packed data
+  bool at_end = false;  // of the packed data
   z_stream stream{};
   std::vector<unsigned char> buffer;  // read from the file, not yet used: [used, filled)
   std::int64_t used = 0;
@@ -61,7 +61,8 @@ struct ByteReader::Impl {
       const ssize_t n = ::read(fd, static_cast<char*>(out) + got, static_cast<std::size_t>(part));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
-        return Fail(Code::kDataLoss, fmt::format("The file cannot be read at byte {}: {}.", raw_position + got, ErrnoText()));
+        return Fail(Code::kDataLoss,
+                    fmt::format("The file cannot be read at byte {}: {}.", raw_position + got, ErrnoText()));
       }
       if (n == 0) break;
       got += n;
@@ -77,12 +78,16 @@ struct ByteReader::Impl {
       filled -= used;
       used = 0;
     }
-    TENON_ASSIGN(const std::int64_t got, RawRead(buffer.data() + filled, static_cast<std::int64_t>(buffer.size()) - filled));
+    TENON_ASSIGN(const std::int64_t got,
+                 RawRead(buffer.data() + filled, static_cast<std::int64_t>(buffer.size()) - filled));
     filled += got;
     return {};
   }
 
-  bool StartsLikeGzip() const { return filled - used >= 2 && buffer[static_cast<std::size_t>(used)] == 0x1f && buffer[static_cast<std::size_t>(used) + 1] == 0x8b; }
+  bool StartsLikeGzip() const {
+    return filled - used >= 2 && buffer[static_cast<std::size_t>(used)] == 0x1f &&
+           buffer[static_cast<std::size_t>(used) + 1] == 0x8b;
+  }
 
   Result<std::int64_t> ReadPlain(void* out, std::int64_t bytes) {
     const std::int64_t from_buffer = std::min(bytes, filled - used);
@@ -103,8 +108,9 @@ struct ByteReader::Impl {
     while (filled > 0) {
       for (std::int64_t i = 0; i < filled; ++i) {
         if (buffer[static_cast<std::size_t>(i)] == 0) continue;
-        return Fail(Code::kDataLoss, fmt::format("Bytes that are not gzip data follow its end (at byte {} of the file).",
-                                                 raw_position - filled + i));
+        return Fail(Code::kDataLoss,
+                    fmt::format("Bytes that are not gzip data follow its end (at byte {} of the file).",
+                                raw_position - filled + i));
       }
       used = filled;
       TENON_TRY(Refill());
@@ -119,9 +125,11 @@ struct ByteReader::Impl {
       if (used == filled) {
         TENON_TRY(Refill());
         if (filled == 0) {
-          return Fail(Code::kDataLoss,
-                      fmt::format("The file is cut short: its {} bytes end in the middle of the gzip data, after {} unpacked bytes.",
-                                  raw_position, position + got));
+          return Fail(
+              Code::kDataLoss,
+              fmt::format(
+                  "The file is cut short: its {} bytes end in the middle of the gzip data, after {} unpacked bytes.",
+                  raw_position, position + got));
         }
       }
       const std::int64_t part = std::min(bytes - got, kLargestRead);
@@ -160,7 +168,8 @@ Result<ByteReader> ByteReader::Open(const std::string& path) {
                       fmt::format("The file cannot be opened: {}.", ErrnoText()));
   }
   struct stat info {};
-  if (::fstat(impl->fd, &info) != 0) return impl->Fail(Code::kNotFound, fmt::format("The file cannot be examined: {}.", ErrnoText()));
+  if (::fstat(impl->fd, &info) != 0)
+    return impl->Fail(Code::kNotFound, fmt::format("The file cannot be examined: {}.", ErrnoText()));
   if (S_ISDIR(info.st_mode)) return impl->Fail(Code::kInvalidArgument, "This is a folder; a file is needed here.");
   if (!S_ISREG(info.st_mode)) return impl->Fail(Code::kInvalidArgument, "This is not a regular file.");
   impl->file_bytes = info.st_size;
@@ -182,11 +191,12 @@ Result<ByteReader> ByteReader::Start(std::unique_ptr<Impl> impl) {
   if (!impl->packed && impl->path.ends_with(".gz")) {
     if (impl->filled == 0) return impl->Fail(Code::kDataLoss, "The file is empty; a gzip file is needed.");
     return impl->Fail(Code::kInvalidArgument,
-                      fmt::format("This is not a gzip file: it starts with the bytes {:02x} {:02x}, expected 1f 8b.", impl->buffer[0],
-                                  impl->filled > 1 ? impl->buffer[1] : 0));
+                      fmt::format("This is not a gzip file: it starts with the bytes {:02x} {:02x}, expected 1f 8b.",
+                                  impl->buffer[0], impl->filled > 1 ? impl->buffer[1] : 0));
   }
   if (impl->packed) {
-    if (inflateInit2(&impl->stream, 15 + 16) != Z_OK) return impl->Fail(Code::kResourceExhausted, "zlib could not be started.");
+    if (inflateInit2(&impl->stream, 15 + 16) != Z_OK)
+      return impl->Fail(Code::kResourceExhausted, "zlib could not be started.");
     impl->stream_ready = true;
   }
   return ByteReader(std::move(impl));
@@ -202,8 +212,9 @@ Status ByteReader::ReadExactly(void* out, std::int64_t bytes, std::string_view w
   const std::int64_t start = impl_->position;
   TENON_ASSIGN(const std::int64_t got, Read(out, bytes));
   if (got == bytes) return {};
-  return impl_->Fail(Code::kDataLoss, fmt::format("The file is cut short: {} needs {} bytes from byte {} on, but only {} follow.",
-                                                  what, bytes, start, got));
+  return impl_->Fail(Code::kDataLoss,
+                     fmt::format("The file is cut short: {} needs {} bytes from byte {} on, but only {} follow.", what,
+                                 bytes, start, got));
 }
 
 Status ByteReader::ExpectEnd() {
@@ -211,7 +222,8 @@ Status ByteReader::ExpectEnd() {
   const std::int64_t end = impl_->position;
   TENON_ASSIGN(const std::int64_t got, Read(&extra, 1));
   if (got == 0) return {};
-  return impl_->Fail(Code::kDataLoss, fmt::format("The file is longer than its header says: it should end after {} bytes.", end));
+  return impl_->Fail(Code::kDataLoss,
+                     fmt::format("The file is longer than its header says: it should end after {} bytes.", end));
 }
 
 const std::string& ByteReader::path() const { return impl_->path; }

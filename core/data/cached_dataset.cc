@@ -15,7 +15,8 @@ CachedDataset::CachedDataset(std::shared_ptr<const Dataset> source, const Transf
   samples_ = Tensor(layout_.dtype, shape);
 }
 
-Result<std::shared_ptr<const Dataset>> CachedDataset::Create(std::shared_ptr<const Dataset> source, const Transform& transform) {
+Result<std::shared_ptr<const Dataset>> CachedDataset::Create(std::shared_ptr<const Dataset> source,
+                                                             const Transform& transform) {
   auto cached = std::shared_ptr<CachedDataset>(new CachedDataset(std::move(source), transform));
   const Dataset& from = *cached->source_;
   std::vector<std::byte> stored(static_cast<std::size_t>(from.layout().sample_bytes()));

@@ -16,7 +16,8 @@ inline constexpr std::int64_t kCacheBytes = std::int64_t{64} << 20;
 class CachedDataset final : public Dataset {
  public:
   // Transforms every sample now. Reading errors of the source come out.
-  static Result<std::shared_ptr<const Dataset>> Create(std::shared_ptr<const Dataset> source, const Transform& transform);
+  static Result<std::shared_ptr<const Dataset>> Create(std::shared_ptr<const Dataset> source,
+                                                       const Transform& transform);
 
   std::int64_t size() const override { return source_->size(); }
   const SampleLayout& layout() const override { return layout_; }

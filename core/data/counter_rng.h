@@ -9,7 +9,8 @@ namespace tenon {
 // key + counter * golden ratio, where the key mixes seed and stream. Same values on every machine and in every version.
 class CounterRng {
  public:
-  CounterRng(std::uint64_t seed, std::uint64_t stream) : key_(Mix(Mix(seed + kGolden) ^ (stream * 0xd1342543de82ef95u + 1))) {}
+  CounterRng(std::uint64_t seed, std::uint64_t stream)
+      : key_(Mix(Mix(seed + kGolden) ^ (stream * 0xd1342543de82ef95u + 1))) {}
 
   // 64 random bits.
   std::uint64_t Bits(std::uint64_t counter) const { return Mix(key_ + (counter + 1) * kGolden); }

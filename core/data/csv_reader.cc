@@ -29,7 +29,8 @@ class LineReader {
     std::size_t searched = used_;
     while (true) {
       const char* start = text_.data() + used_;
-      const void* end = searched < text_.size() ? std::memchr(text_.data() + searched, '\n', text_.size() - searched) : nullptr;
+      const void* end =
+          searched < text_.size() ? std::memchr(text_.data() + searched, '\n', text_.size() - searched) : nullptr;
       if (end) {
         const std::string_view line(start, static_cast<std::size_t>(static_cast<const char*>(end) - start));
         used_ += line.size() + 1;
@@ -39,7 +40,8 @@ class LineReader {
       if (at_end_) break;
       const std::size_t kept = text_.size() - used_;
       if (kept > kLongestLine) {
-        return InvalidArgument("The line is longer than {} bytes.", kLongestLine).At(fmt::format("{}:{}", reader_.path(), line_ + 1));
+        return InvalidArgument("The line is longer than {} bytes.", kLongestLine)
+            .At(fmt::format("{}:{}", reader_.path(), line_ + 1));
       }
       text_.erase(0, used_);
       used_ = 0;
@@ -110,7 +112,9 @@ class CsvParser {
         if (blank_ == 0) blank_ = lines_.line();
         continue;
       }
-      if (blank_ != 0) return InvalidArgument("The line is empty, but rows follow it.").At(fmt::format("{}:{}", reader_.path(), blank_));
+      if (blank_ != 0)
+        return InvalidArgument("The line is empty, but rows follow it.")
+            .At(fmt::format("{}:{}", reader_.path(), blank_));
       if (lines_.line() == 1 && IsHeader(*line)) {
         header_ = true;
         continue;
@@ -149,7 +153,8 @@ class CsvParser {
       columns_ = columns;
       first_line_ = lines_.line();
       if (columns < 2) {
-        return InvalidArgument("The row has 1 column; at least one value and a label, separated by '{}', are needed.", options_.delimiter)
+        return InvalidArgument("The row has 1 column; at least one value and a label, separated by '{}', are needed.",
+                               options_.delimiter)
             .At(Place(0));
       }
     }
@@ -177,7 +182,8 @@ class CsvParser {
       return InvalidArgument("The label '{}' in the last column is not a class number.", field).At(Place(begin));
     }
     if (value < 0) {
-      return InvalidArgument("The label of sample {} is {}, but class labels start at 0.", rows_, field).At(Place(begin));
+      return InvalidArgument("The label of sample {} is {}, but class labels start at 0.", rows_, field)
+          .At(Place(begin));
     }
     class_labels_.push_back(static_cast<std::int64_t>(value));
     return {};
@@ -186,17 +192,24 @@ class CsvParser {
   Status Explain(std::string_view field, NumberError error, std::size_t begin) const {
     const std::string shown(field.substr(0, 40));
     switch (error) {
-      case NumberError::kEmpty: return InvalidArgument("A number is missing here.").At(Place(begin));
-      case NumberError::kTooLarge: return InvalidArgument("The number '{}' is beyond the range of float32.", shown).At(Place(begin));
-      case NumberError::kNotFinite: return InvalidArgument("The value '{}' is not a finite number.", shown).At(Place(begin));
-      default: break;
+      case NumberError::kEmpty:
+        return InvalidArgument("A number is missing here.").At(Place(begin));
+      case NumberError::kTooLarge:
+        return InvalidArgument("The number '{}' is beyond the range of float32.", shown).At(Place(begin));
+      case NumberError::kNotFinite:
+        return InvalidArgument("The value '{}' is not a finite number.", shown).At(Place(begin));
+      default:
+        break;
     }
     const bool first = lines_.line() == 1;
-    return InvalidArgument("'{}' is not a number.{}", shown, first ? " (A header is recognised only when none of its columns is a number.)" : "")
+    return InvalidArgument("'{}' is not a number.{}", shown,
+                           first ? " (A header is recognised only when none of its columns is a number.)" : "")
         .At(Place(begin));
   }
 
-  std::string Place(std::size_t begin) const { return fmt::format("{}:{}:{}", reader_.path(), lines_.line(), begin + 1); }
+  std::string Place(std::size_t begin) const {
+    return fmt::format("{}:{}:{}", reader_.path(), lines_.line(), begin + 1);
+  }
 
   template <class T>
   static Tensor Adopt(std::vector<T>&& values, const Shape& shape) {
@@ -233,7 +246,9 @@ class CsvParser {
 
 }  // namespace
 
-Result<std::unique_ptr<MemoryDataset>> ReadCsv(ByteReader& reader, const CsvOptions& options) { return CsvParser(reader, options).Parse(); }
+Result<std::unique_ptr<MemoryDataset>> ReadCsv(ByteReader& reader, const CsvOptions& options) {
+  return CsvParser(reader, options).Parse();
+}
 
 Result<std::unique_ptr<MemoryDataset>> OpenCsv(const std::string& path, const CsvOptions& options) {
   TENON_ASSIGN(ByteReader reader, ByteReader::Open(path));

@@ -35,7 +35,8 @@ void ReadHeldOut(const ConfigNode& node, void* object, ConfigReader& reader) {
     return;
   }
   if (node.is_scalar() && node.style() != ScalarStyle::kQuoted && !IsNumberText(node.text())) {
-    return reader.Complain(node, fmt::format("needs every_N (every_5) or a fraction (0.2), but is {}.", node.Describe()));
+    return reader.Complain(node,
+                           fmt::format("needs every_N (every_5) or a fraction (0.2), but is {}.", node.Describe()));
   }
   double fraction = 0;
   const std::size_t before = reader.problems().count();
@@ -66,7 +67,8 @@ void CheckNormalize(const ConfigNode& node, NormalizeConfig& normalize, ConfigRe
   const std::size_t means = normalize.mean.size();
   const std::size_t stds = normalize.std.size();
   if (means != stds && means != 1 && stds != 1) {
-    reader.Complain(node, fmt::format("has {} values in 'mean' and {} in 'std'. Give one a channel, or one for all.", means, stds));
+    reader.Complain(
+        node, fmt::format("has {} values in 'mean' and {} in 'std'. Give one a channel, or one for all.", means, stds));
   }
 }
 
@@ -83,7 +85,8 @@ void CheckData(const ConfigNode& node, DataConfig& data, ConfigReader& reader) {
     }
   };
   const auto need = [&](const char* key, bool present, const char* what) {
-    if (!present && reader.required_keys) reader.Fail(node.place(), "The key '{}' is missing: type {} needs {}.", reader.PathTo(key), data.type, what);
+    if (!present && reader.required_keys)
+      reader.Fail(node.place(), "The key '{}' is missing: type {} needs {}.", reader.PathTo(key), data.type, what);
   };
   if (synthetic) {
     refuse("path", "it reads no files");
@@ -91,7 +94,8 @@ void CheckData(const ConfigNode& node, DataConfig& data, ConfigReader& reader) {
     if (data.tokens) {
       refuse("image", "it has 'tokens' already");
     } else {
-      need("image", data.image.has_value() && !data.image->shape.empty(), "the shape of a sample (image: {shape: [..]}), or 'tokens'");
+      need("image", data.image.has_value() && !data.image->shape.empty(),
+           "the shape of a sample (image: {shape: [..]}), or 'tokens'");
       need("classes", data.classes.has_value(), "to know how many labels there are");
     }
     refuse("test", "use 'split'");
@@ -123,36 +127,44 @@ void CheckData(const ConfigNode& node, DataConfig& data, ConfigReader& reader) {
 
 const ConfigTable& ConfigTableOf(const ImageConfig*) {
   using T = ImageConfig;
-  static const ConfigTable table = Table<T>("How a stored sample becomes an image: scaled, then resized, then padded.", {
-      Field("shape", &T::shape, AtLeast(1) & Count(0, 3), "channels, height, width of a stored sample; empty: as in the file"),
-      Field("scale", &T::scale, "each stored value is multiplied by it"),
-      Field("pad", &T::pad, Between(0, 4096), "zeros on each side"),
-      Field("resize", &T::resize, Between(1, 65536) & Count(2), "height, width"),
-  }, CheckImage);
+  static const ConfigTable table =
+      Table<T>("How a stored sample becomes an image: scaled, then resized, then padded.",
+               {
+                   Field("shape", &T::shape, AtLeast(1) & Count(0, 3),
+                         "channels, height, width of a stored sample; empty: as in the file"),
+                   Field("scale", &T::scale, "each stored value is multiplied by it"),
+                   Field("pad", &T::pad, Between(0, 4096), "zeros on each side"),
+                   Field("resize", &T::resize, Between(1, 65536) & Count(2), "height, width"),
+               },
+               CheckImage);
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const SplitConfig*) {
-  static const ConfigTable table = Table<SplitConfig>("Which part of the source is held out for testing.", {HeldOutField()});
+  static const ConfigTable table =
+      Table<SplitConfig>("Which part of the source is held out for testing.", {HeldOutField()});
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const TestDataConfig*) {
   using T = TestDataConfig;
-  static const ConfigTable table = Table<T>("An own source of test samples, read like the one around it.", {
-      Field("path", &T::path, Required(), "file or folder, as `data.path`"),
-      Field("labels", &T::labels, "npy: file of the labels"),
-      Field("samples", &T::samples, AtLeast(1), "at most so many"),
-  });
+  static const ConfigTable table = Table<T>("An own source of test samples, read like the one around it.",
+                                            {
+                                                Field("path", &T::path, Required(), "file or folder, as `data.path`"),
+                                                Field("labels", &T::labels, "npy: file of the labels"),
+                                                Field("samples", &T::samples, AtLeast(1), "at most so many"),
+                                            });
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const NormalizeConfig*) {
   using T = NormalizeConfig;
-  static const ConfigTable table = Table<T>("(value - mean) / std, a number a channel or one for all.", {
-      Field("mean", &T::mean, Count(1, 65536), "subtracted"),
-      Field("std", &T::std, Above(0) & Count(1, 65536), "divided by"),
-  }, CheckNormalize);
+  static const ConfigTable table = Table<T>("(value - mean) / std, a number a channel or one for all.",
+                                            {
+                                                Field("mean", &T::mean, Count(1, 65536), "subtracted"),
+                                                Field("std", &T::std, Above(0) & Count(1, 65536), "divided by"),
+                                            },
+                                            CheckNormalize);
   return table;
 }
 
@@ -163,32 +175,39 @@ const ConfigTable& ConfigTableOf(const OneHotConfig*) {
 
 const ConfigTable& ConfigTableOf(const TokensConfig*) {
   using T = TokensConfig;
-  static const ConfigTable table = Table<T>("Made-up sequences of token numbers.", {
-      Field("vocab", &T::vocab, Between(1, std::int64_t{1} << 31) & Required(), "tokens are below it"),
-      Field("length", &T::length, Between(1, 1 << 20) & Required(), "tokens a sample"),
-  });
+  static const ConfigTable table =
+      Table<T>("Made-up sequences of token numbers.",
+               {
+                   Field("vocab", &T::vocab, Between(1, std::int64_t{1} << 31) & Required(), "tokens are below it"),
+                   Field("length", &T::length, Between(1, 1 << 20) & Required(), "tokens a sample"),
+               });
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const DataConfig*) {
   using T = DataConfig;
-  static const ConfigTable table = Table<T>("What the run learns from.", {
-      Field("type", &T::type, OneOf({"idx", "csv", "npy", "synthetic"}) & Required(), "kind of source"),
-      Field("path", &T::path,
-            "idx: folder of the usual files; csv, npy: the file; plain or .gz; csv has the label in its last column"),
-      Field("labels", &T::labels, "npy: file of the labels"),
-      Field("samples", &T::samples, AtLeast(1), "at most so many; synthetic: how many"),
-      Field("classes", &T::classes, AtLeast(1), "labels are below it; absent: from the data; synthetic images need it"),
-      Field("image", &T::image, "how a sample becomes an image; absent: samples stay as stored"),
-      Field("tokens", &T::tokens, "synthetic, in place of `image`; without `classes` each label is the next token"),
-      Field("split", &T::split, "which part to hold out for testing"),
-      Field("test", &T::test, "an own source of test samples, in place of `split`"),
-      Field("batch", &T::batch, Between(1, 1 << 20), "samples a step"),
-      Field("drop_last", &T::drop_last, "leave out the last batch of an epoch when it is not full"),
-      Field("shuffle", &T::shuffle, "a new order each epoch, which depends on seed and epoch alone"),
-      Field("workers", &T::workers, Between(0, 256), "threads that prepare batches; 0: the training thread does"),
-      Field("transforms", &T::transforms, OneKeyForm(), "applied to each sample in this order"),
-  }, CheckData);
+  static const ConfigTable table = Table<T>(
+      "What the run learns from.",
+      {
+          Field("type", &T::type, OneOf({"idx", "csv", "npy", "synthetic"}) & Required(), "kind of source"),
+          Field(
+              "path", &T::path,
+              "idx: folder of the usual files; csv, npy: the file; plain or .gz; csv has the label in its last column"),
+          Field("labels", &T::labels, "npy: file of the labels"),
+          Field("samples", &T::samples, AtLeast(1), "at most so many; synthetic: how many"),
+          Field("classes", &T::classes, AtLeast(1),
+                "labels are below it; absent: from the data; synthetic images need it"),
+          Field("image", &T::image, "how a sample becomes an image; absent: samples stay as stored"),
+          Field("tokens", &T::tokens, "synthetic, in place of `image`; without `classes` each label is the next token"),
+          Field("split", &T::split, "which part to hold out for testing"),
+          Field("test", &T::test, "an own source of test samples, in place of `split`"),
+          Field("batch", &T::batch, Between(1, 1 << 20), "samples a step"),
+          Field("drop_last", &T::drop_last, "leave out the last batch of an epoch when it is not full"),
+          Field("shuffle", &T::shuffle, "a new order each epoch, which depends on seed and epoch alone"),
+          Field("workers", &T::workers, Between(0, 256), "threads that prepare batches; 0: the training thread does"),
+          Field("transforms", &T::transforms, OneKeyForm(), "applied to each sample in this order"),
+      },
+      CheckData);
   return table;
 }
 

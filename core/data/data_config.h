@@ -17,10 +17,10 @@ struct ConfigTable;
 
 // How the samples of an image are laid out and prepared: value * scale, then resize, then pad.
 struct ImageConfig {
-  std::vector<std::int64_t> shape;                 // channels, height, width of one stored sample; empty: from the file
-  double scale = 1.0;                              // each stored value is multiplied by it
-  std::int64_t pad = 0;                            // zeros on each side, after resizing
-  std::optional<std::vector<std::int64_t>> resize; // height, width
+  std::vector<std::int64_t> shape;  // channels, height, width of one stored sample; empty: from the file
+  double scale = 1.0;               // each stored value is multiplied by it
+  std::int64_t pad = 0;             // zeros on each side, after resizing
+  std::optional<std::vector<std::int64_t>> resize;  // height, width
 };
 
 // Which part of one source is held out for testing. At most one of the two is set.
@@ -58,20 +58,20 @@ struct OneHotConfig {
 using TransformConfig = std::variant<NormalizeConfig, OneHotConfig>;
 
 struct DataConfig {
-  std::string type;                      // idx | csv | npy | synthetic
-  ConfigPath path;                       // idx: folder of the usual files, plain or .gz; csv: file, plain or .gz, label last;
-                                         // npy: file of samples; synthetic: empty
-  ConfigPath labels;                     // npy: file of labels (empty for the other types)
-  std::optional<std::int64_t> samples;   // at most so many; synthetic: how many (required there)
-  std::optional<std::int64_t> classes;   // synthetic images, one_hot, and the check of labels; absent: from the data
-  std::optional<ImageConfig> image;      // absent: as the file says; csv: one row of features
-  std::optional<TokensConfig> tokens;    // synthetic, in place of `image`; without `classes` the label is the next token
+  std::string type;   // idx | csv | npy | synthetic
+  ConfigPath path;    // idx: folder of the usual files, plain or .gz; csv: file, plain or .gz, label last;
+                      // npy: file of samples; synthetic: empty
+  ConfigPath labels;  // npy: file of labels (empty for the other types)
+  std::optional<std::int64_t> samples;  // at most so many; synthetic: how many (required there)
+  std::optional<std::int64_t> classes;  // synthetic images, one_hot, and the check of labels; absent: from the data
+  std::optional<ImageConfig> image;     // absent: as the file says; csv: one row of features
+  std::optional<TokensConfig> tokens;   // synthetic, in place of `image`; without `classes` the label is the next token
   SplitConfig split;
-  std::optional<TestDataConfig> test;    // never together with `split`
+  std::optional<TestDataConfig> test;  // never together with `split`
   std::int64_t batch = 32;
   bool drop_last = false;
   bool shuffle = true;
-  std::int64_t workers = 1;              // threads that prepare batches; 0: the training thread does
+  std::int64_t workers = 1;  // threads that prepare batches; 0: the training thread does
   std::vector<TransformConfig> transforms;
 };
 

@@ -60,7 +60,8 @@ Result<IdxArray> ReadIdx(ByteReader& reader) {
   const int rank = magic[3];
   if (magic[0] != 0 || magic[1] != 0 || dtype == DType::kUndefined || rank < 1 || rank > kMaxRank) {
     return InvalidArgument(
-               "This is not an IDX file: its magic number is 0x{:02x}{:02x}{:02x}{:02x}, expected 0x0000TTRR with type TT 08, 09, 0b, "
+               "This is not an IDX file: its magic number is 0x{:02x}{:02x}{:02x}{:02x}, expected 0x0000TTRR with type "
+               "TT 08, 09, 0b, "
                "0c, 0d or 0e and rank RR 01 to {:02x} (images of MNIST: 0x00000803, labels: 0x00000801).",
                magic[0], magic[1], magic[2], magic[3], kMaxRank)
         .At(reader.path());
@@ -69,7 +70,9 @@ Result<IdxArray> ReadIdx(ByteReader& reader) {
   const std::int64_t width = SizeOf(dtype);
   const std::int64_t start = reader.position();
   if (shape.elements() > reader.bound() / width) {
-    return Error(Code::kDataLoss, "The file is cut short: shape {} takes {} values of {} bytes each from byte {} on, but {} {} bytes follow.",
+    return Error(Code::kDataLoss,
+                 "The file is cut short: shape {} takes {} values of {} bytes each from byte {} on, but {} {} bytes "
+                 "follow.",
                  shape, shape.elements(), width, start, reader.packed() ? "no more than" : "only", reader.bound())
         .At(reader.path());
   }
@@ -83,13 +86,15 @@ Result<IdxArray> ReadIdx(ByteReader& reader) {
 Result<std::unique_ptr<MemoryDataset>> OpenIdx(const std::string& images_path, const std::string& labels_path) {
   TENON_ASSIGN(IdxArray labels, OpenArray(labels_path));
   if (labels.values.shape().rank() != 1 || !IsInteger(labels.values.dtype())) {
-    return InvalidArgument("Labels are integers of rank 1 (magic number 0x00000801); this file holds {}.", labels.values.Describe())
+    return InvalidArgument("Labels are integers of rank 1 (magic number 0x00000801); this file holds {}.",
+                           labels.values.Describe())
         .At(labels_path);
   }
   TENON_ASSIGN(IdxArray images, OpenArray(images_path));
   Shape shape = images.values.shape();
   if (shape.rank() < 2) {
-    return InvalidArgument("Samples need rank 2 or more (images of MNIST: 0x00000803); this file holds {}.", images.values.Describe())
+    return InvalidArgument("Samples need rank 2 or more (images of MNIST: 0x00000803); this file holds {}.",
+                           images.values.Describe())
         .At(images_path);
   }
   if (shape.dim(0) != labels.values.shape().dim(0)) {
@@ -111,7 +116,8 @@ Result<std::optional<IdxFiles>> FindIdxFiles(const std::string& folder, IdxPart 
   namespace fs = std::filesystem;
   std::error_code error;
   if (!fs::exists(folder, error)) return Error(Code::kNotFound, "The folder does not exist.").At(folder);
-  if (!fs::is_directory(folder, error)) return InvalidArgument("This is a file; a folder with IDX files is needed here.").At(folder);
+  if (!fs::is_directory(folder, error))
+    return InvalidArgument("This is a file; a folder with IDX files is needed here.").At(folder);
   const std::string name = part == IdxPart::kTrain ? "train" : "t10k";
   const std::array<std::string, 2> stems = {name + "-images-idx3-ubyte", name + "-labels-idx1-ubyte"};
   std::array<std::string, 2> found;

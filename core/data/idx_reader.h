@@ -14,8 +14,8 @@ namespace tenon {
 // The IDX form of MNIST and its relatives: two zero bytes, a type byte (08 uint8, 09 int8, 0B int16, 0C int32,
 // 0D float32, 0E float64), the rank, the dims as big-endian 32-bit numbers, then the values, big-endian.
 struct IdxArray {
-  Tensor values;               // in the byte order of this machine
-  std::int64_t data_start = 0; // byte of the first value
+  Tensor values;                // in the byte order of this machine
+  std::int64_t data_start = 0;  // byte of the first value
 };
 
 // Reads one whole array; anything missing, left over or contradictory is an error with file, byte, expected and found.

@@ -42,13 +42,14 @@ Loader::Loader(PreparedData data, Sampler sampler, const LoaderOptions& options)
 
 Result<std::unique_ptr<Loader>> Loader::Create(PreparedData data, Sampler sampler, const LoaderOptions& options) {
   TENON_INVALID_IF(options.batch < 1, "The batch size is {}; it must be at least 1.", options.batch);
-  TENON_INVALID_IF(options.workers < 0 || options.workers > 1024, "The number of data workers is {}; it must be between 0 and 1024.",
-                   options.workers);
+  TENON_INVALID_IF(options.workers < 0 || options.workers > 1024,
+                   "The number of data workers is {}; it must be between 0 and 1024.", options.workers);
   auto loader = std::unique_ptr<Loader>(new Loader(std::move(data), std::move(sampler), options));
   const std::int64_t count = loader->sampler_.count();
   TENON_INVALID_IF(count == 0, "There are no samples to load.");
   loader->steps_ = options.drop_last ? count / options.batch : (count - 1) / options.batch + 1;
-  TENON_INVALID_IF(loader->steps_ == 0, "With drop_last no batch is left: there are {} samples, and a batch has {}.", count, options.batch);
+  TENON_INVALID_IF(loader->steps_ == 0, "With drop_last no batch is left: there are {} samples, and a batch has {}.",
+                   count, options.batch);
   loader->options_.workers = std::min(options.workers, loader->steps_);
   TENON_TRY(loader->MakeSlots());
   TENON_TRY(loader->StartWorkers());
@@ -73,8 +74,8 @@ Status Loader::MakeSlots() {
   const std::int64_t last = SamplesOf(steps_ - 1);
   const SampleLayout& layout = transform_->output();
   TENON_INVALID_IF(layout.shape.rank() >= kMaxRank || layout.label_shape.rank() >= kMaxRank,
-                   "Samples of shape {} with labels of shape {} leave no room for the batch axis (at most {} axes).", layout.shape,
-                   layout.label_shape, kMaxRank);
+                   "Samples of shape {} with labels of shape {} leave no room for the batch axis (at most {} axes).",
+                   layout.shape, layout.label_shape, kMaxRank);
   slots_ = std::vector<Slot>(static_cast<std::size_t>(depth));
   for (Slot& slot : slots_) {
     slot.samples = Tensor(layout.dtype, WithCount(batch, layout.shape));
@@ -184,8 +185,10 @@ void Loader::Release(std::unique_lock<std::mutex>& lock) {
   const bool low = 2 * ready_count_ <= static_cast<std::int64_t>(slots_.size());
   if (!low || sleeping_ == 0 || claim_ >= limit_) return;
   lock.unlock();
-  if (options_.workers == 1) work_.notify_one();
-  else work_.notify_all();
+  if (options_.workers == 1)
+    work_.notify_one();
+  else
+    work_.notify_all();
   lock.lock();
 }
 
@@ -194,7 +197,8 @@ void Loader::Await(Slot& slot, std::unique_lock<std::mutex>& lock) {
   const Clock::time_point start = Clock::now();
   const auto is_ready = [&slot] { return slot.state == SlotState::kReady; };
   if (options_.stall_seconds > 0) {
-    const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stall_seconds));
+    const auto limit =
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.stall_seconds));
     while (!ready_.wait_for(lock, limit, is_ready)) {
       ReportStall(slot, std::chrono::duration<double>(Clock::now() - start).count());
     }
@@ -205,10 +209,12 @@ void Loader::Await(Slot& slot, std::unique_lock<std::mutex>& lock) {
 }
 
 void Loader::ReportStall(const Slot& slot, double seconds) {
-  const std::string blocked = slot.state == SlotState::kBusy
-                                  ? fmt::format("data worker {} is reading its samples from '{}'", slot.worker, dataset_->description())
-                                  : std::string("no data worker has taken it yet");
-  stats_.last_stall = fmt::format("Batch {} of epoch {} has been waited for {:.1f} s: {}.", next_, epoch_, seconds, blocked);
+  const std::string blocked =
+      slot.state == SlotState::kBusy
+          ? fmt::format("data worker {} is reading its samples from '{}'", slot.worker, dataset_->description())
+          : std::string("no data worker has taken it yet");
+  stats_.last_stall =
+      fmt::format("Batch {} of epoch {} has been waited for {:.1f} s: {}.", next_, epoch_, seconds, blocked);
   ++stats_.stalls;
   TENON_LOG(kWarning, "data", "{}", stats_.last_stall);
 }

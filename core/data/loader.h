@@ -19,10 +19,10 @@
 namespace tenon {
 
 struct LoaderOptions {
-  std::int64_t batch = 32;     // samples a batch
-  bool drop_last = false;      // leave out a last batch with fewer samples
-  std::int64_t workers = 1;    // threads that prepare batches ahead; 0: Next() prepares them itself
-  double stall_seconds = 60;   // a longer wait for a batch is reported (warning in the log, counted); 0: never
+  std::int64_t batch = 32;    // samples a batch
+  bool drop_last = false;     // leave out a last batch with fewer samples
+  std::int64_t workers = 1;   // threads that prepare batches ahead; 0: Next() prepares them itself
+  double stall_seconds = 60;  // a longer wait for a batch is reported (warning in the log, counted); 0: never
 };
 
 // A batch in host memory. Valid until the next Next() or Start() or the end of the loader; the memory is reused.
@@ -31,15 +31,15 @@ struct Batch {
   Tensor labels;           // [count, shape of a label...], int64 classes or float32 values
   std::int64_t count = 0;  // samples in it; less than the batch size only in the last one
   std::int64_t epoch = 0;
-  std::int64_t step = 0;   // in the epoch, from 0
+  std::int64_t step = 0;  // in the epoch, from 0
 };
 
 struct LoaderStats {
-  std::int64_t batches = 0;   // given out since the loader was made
+  std::int64_t batches = 0;  // given out since the loader was made
   std::int64_t samples = 0;
-  std::int64_t wait_ns = 0;   // time that Next() kept its caller waiting (with 0 workers: making batches)
-  std::int64_t stalls = 0;    // waits beyond the limit
-  std::string last_stall;     // what was reported
+  std::int64_t wait_ns = 0;  // time that Next() kept its caller waiting (with 0 workers: making batches)
+  std::int64_t stalls = 0;   // waits beyond the limit
+  std::string last_stall;    // what was reported
 };
 
 // Gives the batches of an epoch in order, prepared ahead by worker threads into a ring of buffers that is allocated
@@ -75,9 +75,9 @@ class Loader {
   enum class SlotState { kFree, kBusy, kReady };
   enum class Stage { kWaiting, kReading, kDone };
   struct Slot {
-    Tensor samples;        // of a whole batch
+    Tensor samples;  // of a whole batch
     Tensor labels;
-    Tensor last_samples;   // the same memory, seen as the last batch of the epoch
+    Tensor last_samples;  // the same memory, seen as the last batch of the epoch
     Tensor last_labels;
     Batch batch;
     Status status;

@@ -26,8 +26,9 @@ void CopyRows(const void* from, std::span<const std::int64_t> rows, std::int64_t
 Result<std::unique_ptr<MemoryDataset>> MemoryDataset::Create(Tensor samples, Tensor labels, Provenance provenance) {
   const std::string place = provenance.file;
   if (samples.shape().rank() < 1 || labels.shape().rank() < 1) {
-    return InvalidArgument("Samples and labels need a first dimension that counts them; the samples are {}, the labels {}.",
-                           samples.Describe(), labels.Describe())
+    return InvalidArgument(
+               "Samples and labels need a first dimension that counts them; the samples are {}, the labels {}.",
+               samples.Describe(), labels.Describe())
         .At(place);
   }
   const std::int64_t count = samples.shape().dim(0);
@@ -36,7 +37,8 @@ Result<std::unique_ptr<MemoryDataset>> MemoryDataset::Create(Tensor samples, Ten
   }
   if (count == 0) return InvalidArgument("There are no samples in it.").At(place);
   if (!IsInteger(labels.dtype()) && !IsFloating(labels.dtype())) {
-    return InvalidArgument("Labels are integers (classes) or floats (values); these are {}.", NameOf(labels.dtype())).At(place);
+    return InvalidArgument("Labels are integers (classes) or floats (values); these are {}.", NameOf(labels.dtype()))
+        .At(place);
   }
 
   auto dataset = std::unique_ptr<MemoryDataset>(new MemoryDataset());

@@ -12,11 +12,11 @@ namespace tenon {
 // Where the samples of a MemoryDataset lie in their files, so that an error about one can name its place.
 struct Provenance {
   enum class Unit { kLine, kByte };
-  std::string description;   // "csv data/optdigits.csv.gz"
-  std::string file;          // the file that holds the labels
+  std::string description;  // "csv data/optdigits.csv.gz"
+  std::string file;         // the file that holds the labels
   Unit unit = Unit::kByte;
-  std::int64_t first = 0;    // line (from 1) or byte of sample 0
-  std::int64_t stride = 1;   // lines or bytes from one sample to the next
+  std::int64_t first = 0;   // line (from 1) or byte of sample 0
+  std::int64_t stride = 1;  // lines or bytes from one sample to the next
 };
 
 // Samples and labels held in memory as they were stored; the readers of files make these.

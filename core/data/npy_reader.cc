@@ -41,7 +41,8 @@ class HeaderParser {
       if (*seen) return InvalidArgument("The .npy header names '{}' twice.", *key);
       *seen = true;
       if (seen == &descr) {
-        if (Peek() == '[') return InvalidArgument("The array has a structured type (fields); save one plain array a file.");
+        if (Peek() == '[')
+          return InvalidArgument("The array has a structured type (fields); save one plain array a file.");
         const std::optional<std::string> value = String();
         if (!value) return Bad("a type in quotes");
         header.descr = *value;
@@ -56,7 +57,8 @@ class HeaderParser {
     }
     Skip();
     if (at_ != text_.size()) return Bad("the end of the header");
-    if (!descr || !order || !shape) return InvalidArgument("The .npy header lacks '{}'.", !descr ? "descr" : !order ? "fortran_order" : "shape");
+    if (!descr || !order || !shape)
+      return InvalidArgument("The .npy header lacks '{}'.", !descr ? "descr" : !order ? "fortran_order" : "shape");
     return header;
   }
 
@@ -131,15 +133,18 @@ Result<DType> TypeOf(std::string_view descr) {
     }
     return type.second;
   }
-  return InvalidArgument("Arrays of type '{}' are not read; save f2, f4, f8, u1 to u8 or i1 to i8, little-endian.", descr);
+  return InvalidArgument("Arrays of type '{}' are not read; save f2, f4, f8, u1 to u8 or i1 to i8, little-endian.",
+                         descr);
 }
 
 Result<Header> ReadHeader(ByteReader& reader) {
   std::array<unsigned char, 8> start{};
   TENON_TRY(reader.ReadExactly(start.data(), 8, "the magic number and version"));
   if (std::memcmp(start.data(), "\x93NUMPY", 6) != 0) {
-    return InvalidArgument("This is not a .npy file: it starts with {:02x} {:02x} {:02x} {:02x} {:02x} {:02x}, expected 93 4e 55 4d 50 59.",
-                           start[0], start[1], start[2], start[3], start[4], start[5]);
+    return InvalidArgument(
+        "This is not a .npy file: it starts with {:02x} {:02x} {:02x} {:02x} {:02x} {:02x}, expected 93 4e 55 4d 50 "
+        "59.",
+        start[0], start[1], start[2], start[3], start[4], start[5]);
   }
   const int version = start[6];
   if (version < 1 || version > 3 || start[7] != 0) {
@@ -147,10 +152,11 @@ Result<Header> ReadHeader(ByteReader& reader) {
   }
   std::array<unsigned char, 4> length{};
   TENON_TRY(reader.ReadExactly(length.data(), version == 1 ? 2 : 4, "the header's length"));
-  const std::int64_t bytes = std::int64_t{length[0]} | (std::int64_t{length[1]} << 8) | (std::int64_t{length[2]} << 16) |
-                             (std::int64_t{length[3]} << 24);
+  const std::int64_t bytes = std::int64_t{length[0]} | (std::int64_t{length[1]} << 8) |
+                             (std::int64_t{length[2]} << 16) | (std::int64_t{length[3]} << 24);
   if (bytes > kLongestHeader || bytes > reader.bound()) {
-    return Error(Code::kDataLoss, "The .npy header claims {} bytes, more than {}.", bytes, std::min(kLongestHeader, reader.bound()));
+    return Error(Code::kDataLoss, "The .npy header claims {} bytes, more than {}.", bytes,
+                 std::min(kLongestHeader, reader.bound()));
   }
   std::string text(static_cast<std::size_t>(bytes), '\0');
   TENON_TRY(reader.ReadExactly(text.data(), bytes, "the header"));
@@ -167,8 +173,10 @@ Result<NpyArray> ReadArray(ByteReader& reader) {
   const std::int64_t width = SizeOf(dtype);
   const std::int64_t start = reader.position();
   if (shape.elements() > reader.bound() / width) {
-    return Error(Code::kDataLoss, "The file is cut short: shape {} takes {} values of {} bytes each from byte {} on, but {} {} bytes follow.",
-                 shape, shape.elements(), width, start, reader.packed() ? "no more than" : "only", reader.bound());
+    return Error(
+        Code::kDataLoss,
+        "The file is cut short: shape {} takes {} values of {} bytes each from byte {} on, but {} {} bytes follow.",
+        shape, shape.elements(), width, start, reader.packed() ? "no more than" : "only", reader.bound());
   }
   NpyArray array{Tensor(dtype, shape), start};
   TENON_TRY(reader.ReadExactly(array.values.raw(), array.values.bytes(), fmt::format("the data of shape {}", shape)));
@@ -189,13 +197,16 @@ Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, 
   TENON_ASSIGN(NpyArray labels, ReadNpy(labels_reader));
   TENON_ASSIGN(ByteReader samples_reader, ByteReader::Open(samples_path));
   TENON_ASSIGN(NpyArray samples, ReadNpy(samples_reader));
-  if (labels.values.shape().rank() < 1) return InvalidArgument("Labels need rank 1 or more; this file holds a scalar.").At(labels_path);
+  if (labels.values.shape().rank() < 1)
+    return InvalidArgument("Labels need rank 1 or more; this file holds a scalar.").At(labels_path);
   if (samples.values.shape().rank() < 2) {
-    return InvalidArgument("Samples need rank 2 or more; this file holds {}.", samples.values.Describe()).At(samples_path);
+    return InvalidArgument("Samples need rank 2 or more; this file holds {}.", samples.values.Describe())
+        .At(samples_path);
   }
   const std::int64_t count = labels.values.shape().dim(0);
   if (samples.values.shape().dim(0) != count) {
-    return InvalidArgument("This file holds {} samples, but '{}' holds {} labels.", samples.values.shape().dim(0), labels_path, count)
+    return InvalidArgument("This file holds {} samples, but '{}' holds {} labels.", samples.values.shape().dim(0),
+                           labels_path, count)
         .At(samples_path);
   }
   Provenance provenance;

@@ -28,7 +28,8 @@ Rows FirstRows(std::int64_t count) {
 }
 
 std::string Named(const char* key, const ConfigPath& path) {
-  return path.place.known() ? fmt::format("opening '{}' of {}", key, path.place.ToString()) : fmt::format("opening '{}'", key);
+  return path.place.known() ? fmt::format("opening '{}' of {}", key, path.place.ToString())
+                            : fmt::format("opening '{}'", key);
 }
 
 Result<TransformSpec> SpecOf(const DataConfig& config) {
@@ -129,7 +130,8 @@ class DataOpener {
       TENON_ASSIGN(DatasetPtr dataset, OpenCsv(path.resolved.string(), {',', options_.csv_label}));
       return dataset;
     }
-    TENON_INVALID_IF(config_.type != "npy", "'data.type' is '{}'; the types are csv, idx, npy and synthetic.", config_.type);
+    TENON_INVALID_IF(config_.type != "npy", "'data.type' is '{}'; the types are csv, idx, npy and synthetic.",
+                     config_.type);
     TENON_ASSIGN(DatasetPtr dataset, OpenNpy(path.resolved.string(), labels.resolved.string()));
     return dataset;
   }
@@ -144,7 +146,8 @@ class DataOpener {
       synthetic.vocab = config_.tokens->vocab;
       synthetic.length = config_.tokens->length;
     } else {
-      TENON_INVALID_IF(!config_.image || config_.image->shape.empty(), "Synthetic data needs 'image.shape' or 'tokens'.");
+      TENON_INVALID_IF(!config_.image || config_.image->shape.empty(),
+                       "Synthetic data needs 'image.shape' or 'tokens'.");
       synthetic.classes = config_.classes.value_or(10);
       TENON_ASSIGN(synthetic.image, Shape::Make(config_.image->shape));
     }
@@ -190,10 +193,12 @@ class DataOpener {
                        "preparing the samples of '{}'", test_->description());
     const SampleLayout& a = transform.output();
     const SampleLayout& b = test_transform.output();
-    TENON_INVALID_IF(!(a.shape == b.shape) || a.dtype != b.dtype || !(a.label_shape == b.label_shape) || a.label_dtype != b.label_dtype,
-                     "The samples for testing ('{}') are {}{} with labels {}{}, those for training {}{} with labels {}{}; they must be alike.",
-                     test_->description(), NameOf(b.dtype), b.shape, NameOf(b.label_dtype), b.label_shape, NameOf(a.dtype), a.shape,
-                     NameOf(a.label_dtype), a.label_shape);
+    TENON_INVALID_IF(!(a.shape == b.shape) || a.dtype != b.dtype || !(a.label_shape == b.label_shape) ||
+                         a.label_dtype != b.label_dtype,
+                     "The samples for testing ('{}') are {}{} with labels {}{}, those for training {}{} with labels "
+                     "{}{}; they must be alike.",
+                     test_->description(), NameOf(b.dtype), b.shape, NameOf(b.label_dtype), b.label_shape,
+                     NameOf(a.dtype), a.shape, NameOf(a.label_dtype), a.label_shape);
     TENON_ASSIGN(source_.test_.data, PrepareData(test_, test_transform));
     return {};
   }
@@ -201,8 +206,9 @@ class DataOpener {
   void Describe() {
     const SampleLayout& stored = train_->layout();
     const SampleLayout& out = source_.layout();
-    std::string text = fmt::format("{}: {} samples for training, {} for testing; {}{} stored, {}{} given", train_->description(),
-                                   source_.train_size(), source_.test_size(), NameOf(stored.dtype), stored.shape, NameOf(out.dtype), out.shape);
+    std::string text = fmt::format("{}: {} samples for training, {} for testing; {}{} stored, {}{} given",
+                                   train_->description(), source_.train_size(), source_.test_size(),
+                                   NameOf(stored.dtype), stored.shape, NameOf(out.dtype), out.shape);
     if (source_.classes_ > 0) text += fmt::format("; {} classes", source_.classes_);
     if (source_.train_.data.dataset != train_) text += "; transformed samples are kept in memory";
     source_.description_ = std::move(text);
@@ -215,7 +221,9 @@ class DataOpener {
   DataSource source_;
 };
 
-Result<DataSource> OpenData(const DataConfig& config, const OpenDataOptions& options) { return DataOpener(config, options).Open(); }
+Result<DataSource> OpenData(const DataConfig& config, const OpenDataOptions& options) {
+  return DataOpener(config, options).Open();
+}
 
 Status DataSource::CheckClasses(std::int64_t classes) const {
   TENON_TRY(CheckLabels(*train_.data.dataset, classes));
@@ -232,7 +240,9 @@ Result<std::unique_ptr<Loader>> DataSource::TestLoader(std::int64_t batch) const
   return InOrder(test_, batch);
 }
 
-Result<std::unique_ptr<Loader>> DataSource::TrainInOrderLoader(std::int64_t batch) const { return InOrder(train_, batch); }
+Result<std::unique_ptr<Loader>> DataSource::TrainInOrderLoader(std::int64_t batch) const {
+  return InOrder(train_, batch);
+}
 
 Result<std::unique_ptr<Loader>> DataSource::InOrder(const Part& part, std::int64_t batch) const {
   SamplerOptions order = sampler_;

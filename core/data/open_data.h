@@ -15,11 +15,11 @@
 namespace tenon {
 
 struct OpenDataOptions {
-  std::uint64_t seed = 0;                     // of the split, the order and synthetic samples
-  std::int64_t rank = 0;                      // which share of an epoch the loaders give
+  std::uint64_t seed = 0;  // of the split, the order and synthetic samples
+  std::int64_t rank = 0;   // which share of an epoch the loaders give
   std::int64_t world = 1;
-  ShardRule shard = ShardRule::kExact;        // of training; the test part is always dealt exactly
-  LabelKind csv_label = LabelKind::kClass;    // csv: the last column is a class number, or a value
+  ShardRule shard = ShardRule::kExact;      // of training; the test part is always dealt exactly
+  LabelKind csv_label = LabelKind::kClass;  // csv: the last column is a class number, or a value
 };
 
 // The data of a run, opened: samples for training and for testing, of the same layout. Immutable; loaders keep what

@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-Resizer::Resizer(std::int64_t in_height, std::int64_t in_width, std::int64_t out_height, std::int64_t out_width, ResizeMode mode)
+Resizer::Resizer(std::int64_t in_height, std::int64_t in_width, std::int64_t out_height, std::int64_t out_width,
+                 ResizeMode mode)
     : in_width_(in_width),
       out_width_(out_width),
       mode_(mode),

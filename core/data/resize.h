@@ -14,7 +14,8 @@ enum class ResizeMode { kBilinear, kNearest };
 class Resizer {
  public:
   // All sizes at least 1.
-  Resizer(std::int64_t in_height, std::int64_t in_width, std::int64_t out_height, std::int64_t out_width, ResizeMode mode);
+  Resizer(std::int64_t in_height, std::int64_t in_width, std::int64_t out_height, std::int64_t out_width,
+          ResizeMode mode);
 
   // Floats of scratch that Apply needs.
   std::int64_t scratch() const { return mode_ == ResizeMode::kBilinear ? 2 * out_width_ : 0; }

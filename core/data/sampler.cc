@@ -10,10 +10,11 @@ namespace tenon {
 Sampler::Sampler(std::shared_ptr<const std::vector<std::int64_t>> samples, const SamplerOptions& options)
     : samples_(std::move(samples)), options_(options) {}
 
-Result<Sampler> Sampler::Create(std::shared_ptr<const std::vector<std::int64_t>> samples, const SamplerOptions& options) {
+Result<Sampler> Sampler::Create(std::shared_ptr<const std::vector<std::int64_t>> samples,
+                                const SamplerOptions& options) {
   TENON_INVALID_IF(options.world < 1, "The number of ranks is {}; it must be at least 1.", options.world);
-  TENON_INVALID_IF(options.rank < 0 || options.rank >= options.world, "Rank {} is outside 0 to {} ({} ranks).", options.rank,
-                   options.world - 1, options.world);
+  TENON_INVALID_IF(options.rank < 0 || options.rank >= options.world, "Rank {} is outside 0 to {} ({} ranks).",
+                   options.rank, options.world - 1, options.world);
   return Sampler(std::move(samples), options);
 }
 
@@ -36,7 +37,8 @@ void Sampler::Order(std::int64_t epoch, std::vector<std::int64_t>* order) const 
   }
   if (world == 1) return;
   // Written behind the order and moved to the front, as the tail of a wrapped shard reads the front again.
-  for (std::size_t k = 0; k < mine; ++k) order->push_back((*order)[(k * world + static_cast<std::size_t>(options_.rank)) % all]);
+  for (std::size_t k = 0; k < mine; ++k)
+    order->push_back((*order)[(k * world + static_cast<std::size_t>(options_.rank)) % all]);
   std::copy(order->begin() + static_cast<std::ptrdiff_t>(all), order->end(), order->begin());
   order->resize(mine);
 }

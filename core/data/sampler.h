@@ -26,7 +26,8 @@ struct SamplerOptions {
 class Sampler {
  public:
   // `samples` are indices into a data set in natural order.
-  static Result<Sampler> Create(std::shared_ptr<const std::vector<std::int64_t>> samples, const SamplerOptions& options);
+  static Result<Sampler> Create(std::shared_ptr<const std::vector<std::int64_t>> samples,
+                                const SamplerOptions& options);
 
   // Samples that this rank sees in an epoch, and the most that any rank sees.
   std::int64_t count() const { return CountOf(options_.rank); }

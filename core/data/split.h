@@ -10,8 +10,8 @@ namespace tenon {
 // Which samples of one source are for testing.
 struct SplitRule {
   std::int64_t every = 0;  // k >= 2: rows k-1, 2k-1, ... counted from 0; 0 = not this rule
-  double fraction = 0;     // in (0, 1): round(n * fraction) samples (at least 1, at most n - 1), those with the smallest
-                           // CounterRng(seed, kSplit).Bits(row); 0 = not this rule
+  double fraction = 0;  // in (0, 1): round(n * fraction) samples (at least 1, at most n - 1), those with the smallest
+                        // CounterRng(seed, kSplit).Bits(row); 0 = not this rule
 };
 
 struct SplitParts {

@@ -23,11 +23,15 @@ SyntheticDataset::SyntheticDataset(const SyntheticOptions& options) : options_(o
 
 Result<std::unique_ptr<SyntheticDataset>> SyntheticDataset::Create(const SyntheticOptions& options) {
   const bool image = options.image.rank() > 0;
-  TENON_INVALID_IF(options.samples < 1, "Synthetic data needs a number of samples of at least 1, not {}.", options.samples);
-  TENON_INVALID_IF(options.classes < (image ? 1 : 0), "Synthetic data needs at least 1 class, not {}.", options.classes);
-  TENON_INVALID_IF(image && options.image.elements() == 0, "Synthetic images of shape {} have no values.", options.image);
+  TENON_INVALID_IF(options.samples < 1, "Synthetic data needs a number of samples of at least 1, not {}.",
+                   options.samples);
+  TENON_INVALID_IF(options.classes < (image ? 1 : 0), "Synthetic data needs at least 1 class, not {}.",
+                   options.classes);
+  TENON_INVALID_IF(image && options.image.elements() == 0, "Synthetic images of shape {} have no values.",
+                   options.image);
   TENON_INVALID_IF(!image && (options.vocab < 1 || options.length < 1),
-                   "Synthetic data needs an image shape, or tokens with a vocabulary and a length of at least 1 (they are {} and {}).",
+                   "Synthetic data needs an image shape, or tokens with a vocabulary and a length of at least 1 (they "
+                   "are {} and {}).",
                    options.vocab, options.length);
   return std::unique_ptr<SyntheticDataset>(new SyntheticDataset(options));
 }
@@ -37,7 +41,8 @@ void SyntheticDataset::MakeImage(std::int64_t number, float* sample) const {
   const CounterRng noise(options_.seed, streams::kSynthetic + static_cast<std::uint64_t>(number));
   const std::uint64_t elements = static_cast<std::uint64_t>(options_.image.elements());
   const std::uint64_t first = static_cast<std::uint64_t>(ClassOf(number)) * elements;
-  for (std::uint64_t i = 0; i < elements; ++i) sample[i] = 0.75f * pattern.Uniform(first + i) + 0.25f * noise.Uniform(i);
+  for (std::uint64_t i = 0; i < elements; ++i)
+    sample[i] = 0.75f * pattern.Uniform(first + i) + 0.25f * noise.Uniform(i);
 }
 
 void SyntheticDataset::MakeTokens(std::int64_t number, std::int64_t* sample, std::int64_t* label) const {
@@ -72,11 +77,15 @@ Status SyntheticDataset::ReadBatch(std::span<const std::int64_t> indices, void* 
   return {};
 }
 
-std::string SyntheticDataset::Place(std::int64_t index) const { return fmt::format("synthetic sample {}", options_.first + index); }
+std::string SyntheticDataset::Place(std::int64_t index) const {
+  return fmt::format("synthetic sample {}", options_.first + index);
+}
 
 std::string SyntheticDataset::description() const {
-  if (layout_.dtype == DType::kF32) return fmt::format("synthetic images {} (made up, seed {})", layout_.shape, options_.seed);
-  return fmt::format("synthetic tokens, vocabulary {}, length {} (made up, seed {})", options_.vocab, options_.length, options_.seed);
+  if (layout_.dtype == DType::kF32)
+    return fmt::format("synthetic images {} (made up, seed {})", layout_.shape, options_.seed);
+  return fmt::format("synthetic tokens, vocabulary {}, length {} (made up, seed {})", options_.vocab, options_.length,
+                     options_.seed);
 }
 
 }  // namespace tenon

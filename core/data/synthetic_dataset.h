@@ -22,7 +22,7 @@ struct SyntheticOptions {
   std::int64_t vocab = 0;
   std::int64_t length = 0;
   std::uint64_t seed = 0;
-  std::int64_t first = 0;     // number of the first sample: a test part continues behind the train part
+  std::int64_t first = 0;  // number of the first sample: a test part continues behind the train part
 };
 
 class SyntheticDataset final : public Dataset {

@@ -17,8 +17,10 @@ Result<Transform> Transform::Compile(const TransformSpec& spec, const SampleLayo
   const bool ids = IsInteger(stored.dtype) && SizeOf(stored.dtype) >= 4 && !spec.image;
   const bool same_values = t.identity_affine_ && !t.resizer_ && t.pad_ == 0;
   if (ids) {
-    TENON_INVALID_IF(!same_values, "The samples are {} without an 'image:' block, which are ids; they cannot be scaled, resized or normalised.",
-                     NameOf(stored.dtype));
+    TENON_INVALID_IF(
+        !same_values,
+        "The samples are {} without an 'image:' block, which are ids; they cannot be scaled, resized or normalised.",
+        NameOf(stored.dtype));
     t.output_.dtype = DType::kI64;
     t.kind_ = stored.dtype == DType::kI64 ? Kind::kCopy : Kind::kIds;
   } else {
@@ -31,8 +33,8 @@ Result<Transform> Transform::Compile(const TransformSpec& spec, const SampleLayo
 Status Transform::SetShape(const TransformSpec& spec, const SampleLayout& stored) {
   const Shape shape = spec.shape.value_or(stored.shape);
   TENON_INVALID_IF(shape.elements() != stored.shape.elements(),
-                   "A sample has {} values (stored as {}), but 'image.shape' is {}, which are {}.", stored.shape.elements(), stored.shape,
-                   shape, shape.elements());
+                   "A sample has {} values (stored as {}), but 'image.shape' is {}, which are {}.",
+                   stored.shape.elements(), stored.shape, shape, shape.elements());
   TENON_INVALID_IF(shape.elements() == 0, "A sample of shape {} has no values.", shape);
   output_ = stored;
   output_.shape = shape;
@@ -49,8 +51,8 @@ Status Transform::SetAffine(const TransformSpec& spec) {
   const std::size_t planes = static_cast<std::size_t>(planes_);
   for (const auto* values : {&spec.mean, &spec.std}) {
     if (!normalises || values->size() == 1 || values->size() == planes) continue;
-    return InvalidArgument("'normalize' has {} values of '{}', but a sample of shape {} has {} channels.", values->size(),
-                           values == &spec.mean ? "mean" : "std", output_.shape, planes_);
+    return InvalidArgument("'normalize' has {} values of '{}', but a sample of shape {} has {} channels.",
+                           values->size(), values == &spec.mean ? "mean" : "std", output_.shape, planes_);
   }
   for (std::size_t c = 0; c < planes; ++c) {
     double factor = spec.scale;
@@ -59,7 +61,8 @@ Status Transform::SetAffine(const TransformSpec& spec) {
       const double mean = spec.mean[spec.mean.size() == 1 ? 0 : c];
       const double std = spec.std[spec.std.size() == 1 ? 0 : c];
       TENON_INVALID_IF(!(std > 0) || !std::isfinite(std) || !std::isfinite(mean),
-                       "'normalize' has mean {} and std {} for channel {}; std must be above 0, both finite.", mean, std, c);
+                       "'normalize' has mean {} and std {} for channel {}; std must be above 0, both finite.", mean,
+                       std, c);
       factor /= std;
       offset = -mean / std;
     }
@@ -75,9 +78,12 @@ Status Transform::SetGeometry(const TransformSpec& spec) {
   out_height_ = in_height_;
   out_width_ = in_width_;
   if (!spec.resize && spec.pad == 0) return {};
-  TENON_INVALID_IF(rank < 2, "Only images can be resized or padded, but a sample has shape {}; 'image.shape' says how its values are laid out.",
+  TENON_INVALID_IF(rank < 2,
+                   "Only images can be resized or padded, but a sample has shape {}; 'image.shape' says how its values "
+                   "are laid out.",
                    output_.shape);
-  TENON_INVALID_IF(spec.pad < 0 || spec.pad > (1 << 20), "'image.pad' is {}; it must be between 0 and {}.", spec.pad, 1 << 20);
+  TENON_INVALID_IF(spec.pad < 0 || spec.pad > (1 << 20), "'image.pad' is {}; it must be between 0 and {}.", spec.pad,
+                   1 << 20);
   if (spec.resize) {
     const auto [height, width] = *spec.resize;
     TENON_INVALID_IF(height < 1 || width < 1 || height > (1 << 20) || width > (1 << 20),
@@ -99,7 +105,8 @@ Status Transform::SetLabels(const TransformSpec& spec, const SampleLayout& store
   if (!spec.one_hot) return {};
   TENON_INVALID_IF(stored.label_kind != LabelKind::kClass, "'one_hot' needs class labels, but the labels are values.");
   TENON_INVALID_IF(classes < 1, "'one_hot' needs the number of classes.");
-  TENON_INVALID_IF(stored.label_shape.rank() >= kMaxRank, "Labels of shape {} have no room for one more axis.", stored.label_shape);
+  TENON_INVALID_IF(stored.label_shape.rank() >= kMaxRank, "Labels of shape {} have no room for one more axis.",
+                   stored.label_shape);
   one_hot_classes_ = classes;
   output_.label_shape.push_back(classes);
   output_.label_dtype = DType::kF32;
@@ -124,7 +131,9 @@ Transform Transform::Remainder() const {
 
 void Transform::ApplySample(const void* stored, void* out, float* scratch) const {
   switch (kind_) {
-    case Kind::kCopy: std::memcpy(out, stored, static_cast<std::size_t>(output_.sample_bytes())); return;
+    case Kind::kCopy:
+      std::memcpy(out, stored, static_cast<std::size_t>(output_.sample_bytes()));
+      return;
     case Kind::kIds:
       ForInteger(stored_dtype_, [&]<class T>() {
         const T* from = static_cast<const T*>(stored);
@@ -133,7 +142,8 @@ void Transform::ApplySample(const void* stored, void* out, float* scratch) const
       });
       return;
     case Kind::kFloat:
-      ForNumeric(stored_dtype_, [&]<class T>() { Floats(static_cast<const T*>(stored), static_cast<float*>(out), scratch); });
+      ForNumeric(stored_dtype_,
+                 [&]<class T>() { Floats(static_cast<const T*>(stored), static_cast<float*>(out), scratch); });
       return;
   }
 }
@@ -143,7 +153,9 @@ void Transform::Floats(const T* stored, float* out, float* scratch) const {
   const std::int64_t in_plane = in_height_ * in_width_;
   for (std::int64_t c = 0; c < planes_; ++c, stored += in_plane, out += out_height_ * out_width_) {
     const Affine affine = affine_[static_cast<std::size_t>(c)];
-    const auto convert = [factor = affine.factor, offset = affine.offset](T value) { return static_cast<float>(value) * factor + offset; };
+    const auto convert = [factor = affine.factor, offset = affine.offset](T value) {
+      return static_cast<float>(value) * factor + offset;
+    };
     float* inner = out + pad_ * out_width_ + pad_;
     if (resizer_) {
       std::transform(stored, stored + in_plane, scratch, convert);

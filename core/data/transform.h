@@ -15,13 +15,13 @@ namespace tenon {
 // What is done to each sample, in this order: seen as `shape`, times `scale`, resized, padded, normalised; and to its
 // label: made a vector.
 struct TransformSpec {
-  bool image = false;                          // integers of 4 or 8 bytes stay ids (int64) unless they are an image
-  std::optional<Shape> shape;                  // how the stored values are seen; empty: as stored
+  bool image = false;          // integers of 4 or 8 bytes stay ids (int64) unless they are an image
+  std::optional<Shape> shape;  // how the stored values are seen; empty: as stored
   double scale = 1.0;
   std::optional<std::array<std::int64_t, 2>> resize;  // height, width
   ResizeMode resize_mode = ResizeMode::kBilinear;
-  std::int64_t pad = 0;                        // zeros on each side of the last two axes
-  std::vector<double> mean;                    // one for all channels or one a channel; empty: no normalisation
+  std::int64_t pad = 0;      // zeros on each side of the last two axes
+  std::vector<double> mean;  // one for all channels or one a channel; empty: no normalisation
   std::vector<double> std;
   bool one_hot = false;
 };
@@ -69,14 +69,14 @@ class Transform {
   Kind kind_ = Kind::kCopy;
   DType stored_dtype_ = DType::kF32;
   SampleLayout output_;
-  std::int64_t planes_ = 1;        // channels: product of all axes but the last two
+  std::int64_t planes_ = 1;  // channels: product of all axes but the last two
   std::int64_t in_height_ = 1;
   std::int64_t in_width_ = 1;
-  std::int64_t out_height_ = 1;    // with padding
+  std::int64_t out_height_ = 1;  // with padding
   std::int64_t out_width_ = 1;
   std::int64_t pad_ = 0;
   bool identity_affine_ = true;
-  std::vector<Affine> affine_;     // one a plane
+  std::vector<Affine> affine_;              // one a plane
   std::shared_ptr<const Resizer> resizer_;  // null: the size stays
   std::int64_t one_hot_classes_ = 0;
 };

@@ -15,7 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace {
 
-void Give(const std::string& input) { LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size()); }
+void Give(const std::string& input) {
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+}
 
 // Cuts, overwrites, inserts or repeats bytes; `run` decides which.
 std::string Damage(std::string input, std::uint64_t run) {
@@ -26,11 +28,21 @@ std::string Damage(std::string input, std::uint64_t run) {
     const std::size_t at = rng.Below(c, input.size());
     const char byte = static_cast<char>(rng.Below(c + 1, 256));
     switch (rng.Below(c + 2, 5)) {
-      case 0: input.resize(at); break;
-      case 1: input[at] = byte; break;
-      case 2: input.insert(at, 1, byte); break;
-      case 3: input[at] = static_cast<char>(input[at] ^ (1 << rng.Below(c + 3, 8))); break;
-      default: input.insert(at, input.substr(at, 1 + rng.Below(c + 3, 16))); break;
+      case 0:
+        input.resize(at);
+        break;
+      case 1:
+        input[at] = byte;
+        break;
+      case 2:
+        input.insert(at, 1, byte);
+        break;
+      case 3:
+        input[at] = static_cast<char>(input[at] ^ (1 << rng.Below(c + 3, 8)));
+        break;
+      default:
+        input.insert(at, input.substr(at, 1 + rng.Below(c + 3, 16)));
+        break;
     }
   }
   return input;

@@ -15,5 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 std::vector<std::string> tenon::fuzz::Seeds() {
   const std::string array = testing::Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }", "abcdefgh");
-  return {array, testing::Npy("{'shape': (), 'descr': '<i8', 'fortran_order': False}", "abcdefgh", 3), testing::Gzip(array)};
+  return {array, testing::Npy("{'shape': (), 'descr': '<i8', 'fortran_order': False}", "abcdefgh", 3),
+          testing::Gzip(array)};
 }

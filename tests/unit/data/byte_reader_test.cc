@@ -38,7 +38,8 @@ TEST(ByteReader, GivesPlainAndPackedContentsInPiecesOfAnySize) {
   const std::string plain = folder.Write("a.bin", text);
   const std::string packed = folder.Write("a.bin.gz", Gzip(text));
   const std::string unnamed = folder.Write("packed", Gzip(text));
-  const std::string two = folder.Write("two.gz", Gzip(text.substr(0, 1000)) + Gzip(text.substr(1000)) + std::string(700000, '\0'));
+  const std::string two =
+      folder.Write("two.gz", Gzip(text.substr(0, 1000)) + Gzip(text.substr(1000)) + std::string(700000, '\0'));
   for (const std::string& path : {plain, packed, unnamed, two}) {
     for (const std::int64_t step : {1000, 65536, 3000000}) {
       const auto all = ReadAll(path, step);
@@ -80,13 +81,16 @@ TEST(ByteReader, SeesCutAndDamagedGzipData) {
   auto all = ReadAll(folder.Write("cut.gz", half), 4096);
   ASSERT_FALSE(all.ok());
   EXPECT_EQ(all.status().code(), Code::kDataLoss);
-  EXPECT_EQ(all.status().message().find("The file is cut short: its " + std::to_string(half.size()) + " bytes end in the middle of the gzip data, after "), 0u)
+  EXPECT_EQ(all.status().message().find("The file is cut short: its " + std::to_string(half.size()) +
+                                        " bytes end in the middle of the gzip data, after "),
+            0u)
       << all.status().ToString();
 
   // Cut inside the checksum: all values are there, and still the file is refused.
   all = ReadAll(folder.Write("cut8.gz", packed.substr(0, packed.size() - 3)), 4096);
   ASSERT_FALSE(all.ok());
-  EXPECT_NE(all.status().message().find("after " + std::to_string(text.size()) + " unpacked bytes."), std::string::npos);
+  EXPECT_NE(all.status().message().find("after " + std::to_string(text.size()) + " unpacked bytes."),
+            std::string::npos);
 
   std::string flipped = packed;
   flipped[flipped.size() - 7] = static_cast<char>(flipped[flipped.size() - 7] ^ 1);

@@ -73,7 +73,9 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   ExpectError("1,2\n1 000,2\n", "a.csv:2:1: error: '1 000' is not a number.");
   ExpectError("1,2\n1.5abc,2\n", "a.csv:2:1: error: '1.5abc' is not a number.");
   ExpectError("1,2\n\"1\",2\n", "a.csv:2:1: error: '\"1\"' is not a number.");
-  ExpectError("1,b,3\n1,2,3\n", "a.csv:1:3: error: 'b' is not a number. (A header is recognised only when none of its columns is a number.)");
+  ExpectError(
+      "1,b,3\n1,2,3\n",
+      "a.csv:1:3: error: 'b' is not a number. (A header is recognised only when none of its columns is a number.)");
   ExpectError("1,,3\n", "a.csv:1:3: error: A number is missing here.");
   ExpectError("1,3,\n", "a.csv:1:5: error: A number is missing here.");
   ExpectError("1,nan,3\n", "a.csv:1:3: error: The value 'nan' is not a finite number.");
@@ -82,7 +84,8 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   ExpectError("1e999,1,3\n", "a.csv:1:1: error: The number '1e999' is beyond the range of float32.");
   ExpectError("1,2,3\n1,2\n", "a.csv:2: error: The row has 2 columns, but row 1 (line 1) has 3.");
   ExpectError("1,2,3\n1,2,3,4\n", "a.csv:2: error: The row has 4 columns, but row 1 (line 1) has 3.");
-  ExpectError("1\n", "a.csv:1:1: error: The row has 1 column; at least one value and a label, separated by ',', are needed.");
+  ExpectError("1\n",
+              "a.csv:1:1: error: The row has 1 column; at least one value and a label, separated by ',', are needed.");
   ExpectError("1,2\n\n3,4\n", "a.csv:2: error: The line is empty, but rows follow it.");
   ExpectError("1,2\n3,-1\n", "a.csv:2:3: error: The label of sample 1 is -1, but class labels start at 0.");
   ExpectError("1,2\n3,1.5\n", "a.csv:2:3: error: The label '1.5' in the last column is not a class number.");
@@ -91,7 +94,8 @@ TEST(Csv, ErrorsNameLineAndColumn) {
 TEST(Csv, LabelsBeyondTheClassesNameLineAndSample) {
   const auto data = Parse("f,label\n1,2\n3,9\n");
   ASSERT_TRUE(data.ok());
-  EXPECT_EQ(CheckLabels(**data, 9).ToString(), "a.csv:3: error: The label of sample 1 is 9, but with 9 classes it must be between 0 and 8.");
+  EXPECT_EQ(CheckLabels(**data, 9).ToString(),
+            "a.csv:3: error: The label of sample 1 is 9, but with 9 classes it must be between 0 and 8.");
 }
 
 TEST(Csv, LinesLongerThanTheBufferAndManyRows) {

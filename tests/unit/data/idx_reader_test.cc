@@ -65,35 +65,54 @@ TEST(Idx, RefusesBrokenFiles) {
 
   std::string bad = folder.Write("magic", Bytes({0x50, 0x4b, 3, 4, 0, 0, 0, 0}));
   ExpectError(bad, labels,
-              bad + ": error: This is not an IDX file: its magic number is 0x504b0304, expected 0x0000TTRR with type TT 08, 09, 0b, 0c, 0d "
-                    "or 0e and rank RR 01 to 08 (images of MNIST: 0x00000803, labels: 0x00000801).");
+              bad +
+                  ": error: This is not an IDX file: its magic number is 0x504b0304, expected 0x0000TTRR with type TT "
+                  "08, 09, 0b, 0c, 0d "
+                  "or 0e and rank RR 01 to 08 (images of MNIST: 0x00000803, labels: 0x00000801).");
   bad = folder.Write("short_magic", Bytes({0, 0, 8}));
-  ExpectError(bad, labels, bad + ": error: The file is cut short: the magic number needs 4 bytes from byte 0 on, but only 3 follow.");
+  ExpectError(
+      bad, labels,
+      bad + ": error: The file is cut short: the magic number needs 4 bytes from byte 0 on, but only 3 follow.");
   bad = folder.Write("short_dims", kImages.substr(0, 13));
-  ExpectError(bad, labels, bad + ": error: The file is cut short: the list of dimensions needs 12 bytes from byte 4 on, but only 9 follow.");
+  ExpectError(
+      bad, labels,
+      bad + ": error: The file is cut short: the list of dimensions needs 12 bytes from byte 4 on, but only 9 follow.");
   bad = folder.Write("short", kImages.substr(0, 20));
-  ExpectError(bad, labels, bad + ": error: The file is cut short: shape [3,2,2] takes 12 values of 1 bytes each from byte 16 on, but only 4 bytes follow.");
+  ExpectError(bad, labels,
+              bad +
+                  ": error: The file is cut short: shape [3,2,2] takes 12 values of 1 bytes each from byte 16 on, but "
+                  "only 4 bytes follow.");
   bad = folder.Write("short.gz", Gzip(kImages.substr(0, 20)));
-  ExpectError(bad, labels, bad + ": error: The file is cut short: the data of shape [3,2,2] needs 12 bytes from byte 16 on, but only 4 follow.");
+  ExpectError(bad, labels,
+              bad +
+                  ": error: The file is cut short: the data of shape [3,2,2] needs 12 bytes from byte 16 on, but only "
+                  "4 follow.");
   bad = folder.Write("long", kImages + "x");
   ExpectError(bad, labels, bad + ": error: The file is longer than its header says: it should end after 28 bytes.");
   bad = folder.Write("huge.gz", Gzip(Idx(8, {0xffffffffu, 0xffffu, 0xffu}, "")));
   auto huge = OpenIdx(bad, labels);
   ASSERT_FALSE(huge.ok());
-  EXPECT_NE(huge.status().message().find("from byte 16 on, but no more than "), std::string::npos) << huge.status().ToString();
+  EXPECT_NE(huge.status().message().find("from byte 16 on, but no more than "), std::string::npos)
+      << huge.status().ToString();
   bad = folder.Write("wide", Idx(0x0e, {0xffffffffu, 0x3fffffffu}, ""));
   ExpectError(bad, labels,
-              bad + ": error: The file is cut short: shape [4294967295,1073741823] takes 4611686013058678785 values of 8 bytes each from byte 12 "
-                    "on, but only 0 bytes follow.");
+              bad +
+                  ": error: The file is cut short: shape [4294967295,1073741823] takes 4611686013058678785 values of 8 "
+                  "bytes each from byte 12 "
+                  "on, but only 0 bytes follow.");
   bad = folder.Write("overflow", Idx(8, {0xffffffffu, 0xffffffffu, 0xffffffffu}, ""));
   EXPECT_FALSE(OpenIdx(bad, labels).ok());
 
-  ExpectError(labels, labels, labels + ": error: Samples need rank 2 or more (images of MNIST: 0x00000803); this file holds uint8[3].");
-  ExpectError(images, images, images + ": error: Labels are integers of rank 1 (magic number 0x00000801); this file holds uint8[3,2,2].");
+  ExpectError(labels, labels,
+              labels + ": error: Samples need rank 2 or more (images of MNIST: 0x00000803); this file holds uint8[3].");
+  ExpectError(
+      images, images,
+      images + ": error: Labels are integers of rank 1 (magic number 0x00000801); this file holds uint8[3,2,2].");
   bad = folder.Write("two", Idx(8, {2}, Bytes({1, 2})));
   ExpectError(images, bad, images + ": error: This file holds 3 samples, but '" + bad + "' holds 2 labels.");
   bad = folder.Write("negative", Idx(9, {3}, Bytes({1, 0xff, 2})));
-  ExpectError(images, bad, bad + ": record 1 at byte 9: error: The label of sample 1 is -1, but class labels start at 0.");
+  ExpectError(images, bad,
+              bad + ": record 1 at byte 9: error: The label of sample 1 is -1, but class labels start at 0.");
   bad = folder.Write("none_l", Idx(8, {0}, ""));
   ExpectError(folder.Write("none_i", Idx(8, {0, 2, 2}, "")), bad, bad + ": error: There are no samples in it.");
 }
@@ -104,15 +123,18 @@ TEST(Idx, LabelsBeyondTheClassesNameTheSample) {
   const auto dataset = OpenIdx(folder.Write("images", kImages), labels);
   ASSERT_TRUE(dataset.ok());
   EXPECT_TRUE(CheckLabels(**dataset, 8).ok());
-  EXPECT_EQ(CheckLabels(**dataset, 7).ToString(),
-            labels + ": record 0 at byte 8: error: The label of sample 0 is 7, but with 7 classes it must be between 0 and 6.");
+  EXPECT_EQ(
+      CheckLabels(**dataset, 7).ToString(),
+      labels +
+          ": record 0 at byte 8: error: The label of sample 0 is 7, but with 7 classes it must be between 0 and 6.");
 }
 
 TEST(Idx, FindsTheUsualNames) {
   const Folder folder;
   auto train = FindIdxFiles(folder.path(), IdxPart::kTrain);
-  EXPECT_EQ(train.status().ToString(),
-            folder.path() + ": error: The folder has no file 'train-images-idx3-ubyte' or 'train-images-idx3-ubyte.gz'.");
+  EXPECT_EQ(
+      train.status().ToString(),
+      folder.path() + ": error: The folder has no file 'train-images-idx3-ubyte' or 'train-images-idx3-ubyte.gz'.");
   EXPECT_FALSE(FindIdxFiles(folder.path(), IdxPart::kTest)->has_value());
   folder.Write("train-images-idx3-ubyte.gz", "");
   EXPECT_EQ(FindIdxFiles(folder.path(), IdxPart::kTrain).status().message(),

@@ -48,10 +48,12 @@ class TestDataset final : public Dataset {
   SampleLayout layout_;
 };
 
-Result<std::unique_ptr<Loader>> MakeLoader(std::shared_ptr<const Dataset> data, bool shuffle, const LoaderOptions& options) {
+Result<std::unique_ptr<Loader>> MakeLoader(std::shared_ptr<const Dataset> data, bool shuffle,
+                                           const LoaderOptions& options) {
   Rows rows(static_cast<std::size_t>(data->size()));
   std::iota(rows.begin(), rows.end(), 0);
-  TENON_ASSIGN(Sampler sampler, Sampler::Create(std::make_shared<const Rows>(rows), {shuffle, 3, 0, 1, ShardRule::kExact}));
+  TENON_ASSIGN(Sampler sampler,
+               Sampler::Create(std::make_shared<const Rows>(rows), {shuffle, 3, 0, 1, ShardRule::kExact}));
   TENON_ASSIGN(Transform transform, Transform::Compile({}, data->layout(), 5));
   return Loader::Create({data, transform}, std::move(sampler), options);
 }
@@ -156,7 +158,8 @@ TEST(Loader, LeavesAnEpochEarlyAndRestartsManyTimes) {
     const Rows expected = Drain(*loader, 10);
     for (std::int64_t i = 0; i < 200; ++i) {
       ASSERT_TRUE(loader->Start(i % 7).ok());
-      EXPECT_EQ(Drain(*loader, 10, i % 12).size(), static_cast<std::size_t>(std::min<std::int64_t>(103, 10 * (i % 12))));
+      EXPECT_EQ(Drain(*loader, 10, i % 12).size(),
+                static_cast<std::size_t>(std::min<std::int64_t>(103, 10 * (i % 12))));
     }
     ASSERT_TRUE(loader->Start(1000).ok());
     EXPECT_EQ(Drain(*loader, 10), expected);
@@ -191,8 +194,9 @@ TEST(Loader, FailuresComeInTheirPlaceAndStay) {
         const auto batch = (*loader)->Next();
         ASSERT_FALSE(batch.ok());
         EXPECT_EQ(batch.status().code(), Code::kDataLoss);
-        EXPECT_EQ(batch.status().ToString(), "test.rec: record 21: error: The record is damaged.\n - While preparing batch 2 of epoch " +
-                                                 std::to_string(round));
+        EXPECT_EQ(batch.status().ToString(),
+                  "test.rec: record 21: error: The record is damaged.\n - While preparing batch 2 of epoch " +
+                      std::to_string(round));
       }
     }
     ASSERT_TRUE((*loader)->Start(0, 3).ok());
@@ -217,7 +221,8 @@ TEST(Loader, ReportsAStallWithItsStage) {
   EXPECT_GE(stats.stalls, 1);
   EXPECT_GE(stats.wait_ns, 50'000'000);
   EXPECT_EQ(stats.last_stall.find("Batch 1 of epoch 4 has been waited for 0."), 0u) << stats.last_stall;
-  EXPECT_NE(stats.last_stall.find(" s: data worker 0 is reading its samples from 'test.rec'."), std::string::npos) << stats.last_stall;
+  EXPECT_NE(stats.last_stall.find(" s: data worker 0 is reading its samples from 'test.rec'."), std::string::npos)
+      << stats.last_stall;
 }
 
 TEST(Loader, RefusesWhatCannotWork) {

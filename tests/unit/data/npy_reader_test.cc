@@ -16,7 +16,8 @@ using testing::Npy;
 using testing::Raw;
 
 Result<NpyArray> Parse(const std::string& bytes) {
-  TENON_ASSIGN(ByteReader reader, ByteReader::FromMemory("a.npy", std::as_bytes(std::span(bytes.data(), bytes.size()))));
+  TENON_ASSIGN(ByteReader reader,
+               ByteReader::FromMemory("a.npy", std::as_bytes(std::span(bytes.data(), bytes.size()))));
   return ReadNpy(reader);
 }
 
@@ -40,7 +41,8 @@ TEST(Npy, ReadsAllTypesAndVersions) {
   EXPECT_EQ(Parse(Npy(Dict("<u2", "(1,)"), Raw<std::uint16_t>({60000})))->values.data<std::uint16_t>()[0], 60000);
   EXPECT_EQ(Parse(Npy(Dict("<i4", "(1,)"), Raw<std::int32_t>({-70000})))->values.data<std::int32_t>()[0], -70000);
   EXPECT_EQ(Parse(Npy(Dict("<i8", "()"), Raw<std::int64_t>({-5})))->values.data<std::int64_t>()[0], -5);
-  EXPECT_EQ(Parse(Npy("{\"shape\":(0,3),\"fortran_order\":False,\"descr\":\"<f4\"}", ""))->values.Describe(), "float32[0,3]");
+  EXPECT_EQ(Parse(Npy("{\"shape\":(0,3),\"fortran_order\":False,\"descr\":\"<f4\"}", ""))->values.Describe(),
+            "float32[0,3]");
   // Fortran order of one axis is the same as C order.
   EXPECT_TRUE(Parse(Npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1,), }", Raw<float>({1}))).ok());
 }
@@ -52,15 +54,18 @@ void ExpectError(const std::string& bytes, const std::string& text) {
 }
 
 TEST(Npy, RefusesWhatItDoesNotRead) {
-  ExpectError("PK\x03\x04xxxxxx", "This is not a .npy file: it starts with 50 4b 03 04 78 78, expected 93 4e 55 4d 50 59.");
-  ExpectError("\x93NUM", "The file is cut short: the magic number and version needs 8 bytes from byte 0 on, but only 4 follow.");
+  ExpectError("PK\x03\x04xxxxxx",
+              "This is not a .npy file: it starts with 50 4b 03 04 78 78, expected 93 4e 55 4d 50 59.");
+  ExpectError("\x93NUM",
+              "The file is cut short: the magic number and version needs 8 bytes from byte 0 on, but only 4 follow.");
   ExpectError("\x93NUMPY" + Bytes({4, 0, 0, 0}), "The .npy format version is 4.0; versions 1.0, 2.0 and 3.0 are read.");
   ExpectError("\x93NUMPY" + Bytes({2, 0, 255, 255, 255, 255}), "The .npy header claims 4294967295 bytes, more than 0.");
   ExpectError("\x93NUMPY" + Bytes({1, 0, 10, 0}) + "{'a", "The .npy header claims 10 bytes, more than 3.");
   ExpectError(Npy(Dict(">f4", "(1,)"), "1234"), "The array is big-endian ('>f4'); save it with a.astype('<f4').");
   ExpectError(Npy(Dict("<c8", "(1,)"), "12345678"),
               "Arrays of type '<c8' are not read; save f2, f4, f8, u1 to u8 or i1 to i8, little-endian.");
-  ExpectError(Npy(Dict("|O", "(1,)"), ""), "Arrays of type '|O' are not read; save f2, f4, f8, u1 to u8 or i1 to i8, little-endian.");
+  ExpectError(Npy(Dict("|O", "(1,)"), ""),
+              "Arrays of type '|O' are not read; save f2, f4, f8, u1 to u8 or i1 to i8, little-endian.");
   ExpectError(Npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "1234"),
               "The array has a structured type (fields); save one plain array a file.");
   ExpectError(Npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }", Raw<float>({1, 2})),
@@ -68,10 +73,14 @@ TEST(Npy, RefusesWhatItDoesNotRead) {
   ExpectError(Npy("{'descr': '<f4', 'shape': (1,), }", "1234"), "The .npy header lacks 'fortran_order'.");
   ExpectError(Npy("{'descr': '<f4', 'descr': '<f4', }", "1234"), "The .npy header names 'descr' twice.");
   ExpectError(Npy("{'color': 1}", "1234"), "The .npy header has an unknown entry 'color'.");
-  ExpectError(Npy("{'shape': (-1,)}", "1234"), "The .npy header is not readable at its character 11: expected a dimension.");
+  ExpectError(Npy("{'shape': (-1,)}", "1234"),
+              "The .npy header is not readable at its character 11: expected a dimension.");
   ExpectError(Npy("[]", "1234"), "The .npy header is not readable at its character 0: expected '{'.");
-  ExpectError(Npy(Dict("<f4", "(3,)"), "1234"), "The file is cut short: shape [3] takes 3 values of 4 bytes each from byte 128 on, but only 4 bytes follow.");
-  ExpectError(Npy(Dict("<f4", "(1,)"), "12345"), "The file is longer than its header says: it should end after 132 bytes.");
+  ExpectError(
+      Npy(Dict("<f4", "(3,)"), "1234"),
+      "The file is cut short: shape [3] takes 3 values of 4 bytes each from byte 128 on, but only 4 bytes follow.");
+  ExpectError(Npy(Dict("<f4", "(1,)"), "12345"),
+              "The file is longer than its header says: it should end after 132 bytes.");
   EXPECT_FALSE(Parse(Npy(Dict("<f4", "(9223372036854775807, 9223372036854775807)"), "")).ok());
 }
 
@@ -83,8 +92,10 @@ TEST(Npy, SamplesAndLabelsFromTwoFiles) {
   ASSERT_TRUE(data.ok()) << data.status().ToString();
   EXPECT_EQ((*data)->classes(), 6);
   EXPECT_EQ((*data)->layout().shape, (Shape{2}));
-  EXPECT_EQ(CheckLabels(**data, 5).ToString(),
-            labels + ": record 1 at byte 132: error: The label of sample 1 is 5, but with 5 classes it must be between 0 and 4.");
+  EXPECT_EQ(
+      CheckLabels(**data, 5).ToString(),
+      labels +
+          ": record 1 at byte 132: error: The label of sample 1 is 5, but with 5 classes it must be between 0 and 4.");
 
   const std::string values = folder.Write("v.npy", Npy(Dict("<f8", "(3, 2)"), Raw<double>({0, 1, 2, 3, 4, 5})));
   const auto regression = OpenNpy(samples, values);
@@ -96,8 +107,10 @@ TEST(Npy, SamplesAndLabelsFromTwoFiles) {
   EXPECT_EQ(out, (std::vector<float>{4, 5}));
 
   const std::string two = folder.Write("two.npy", Npy(Dict("<i4", "(2,)"), Raw<std::int32_t>({0, 5})));
-  EXPECT_EQ(OpenNpy(samples, two).status().ToString(), samples + ": error: This file holds 3 samples, but '" + two + "' holds 2 labels.");
-  EXPECT_EQ(OpenNpy(samples, folder.Path("gone.npy")).status().ToString(), folder.Path("gone.npy") + ": error: The file does not exist.");
+  EXPECT_EQ(OpenNpy(samples, two).status().ToString(),
+            samples + ": error: This file holds 3 samples, but '" + two + "' holds 2 labels.");
+  EXPECT_EQ(OpenNpy(samples, folder.Path("gone.npy")).status().ToString(),
+            folder.Path("gone.npy") + ": error: The file does not exist.");
 }
 
 }  // namespace

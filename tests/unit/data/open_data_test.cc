@@ -37,7 +37,8 @@ DataConfig CsvConfig(const std::string& path) {
 
 std::string Rows(int count, int classes) {
   std::string text;
-  for (int i = 0; i < count; ++i) text += std::to_string(i) + ",0,0," + std::to_string(i + 1) + "," + std::to_string(i % classes) + "\n";
+  for (int i = 0; i < count; ++i)
+    text += std::to_string(i) + ",0,0," + std::to_string(i + 1) + "," + std::to_string(i % classes) + "\n";
   return text;
 }
 
@@ -65,13 +66,15 @@ TEST(OpenData, SplitsACsvAndGivesBothParts) {
   EXPECT_EQ(source->test_size(), 2);
   EXPECT_EQ(source->classes(), 3);
   EXPECT_EQ(source->layout().shape, (Shape{4}));
-  EXPECT_EQ(source->description(), "csv " + folder.Path("a.csv") +
-                                       ": 10 samples for training, 2 for testing; float32[4] stored, float32[4] given; 3 classes");
+  EXPECT_EQ(source->description(),
+            "csv " + folder.Path("a.csv") +
+                ": 10 samples for training, 2 for testing; float32[4] stored, float32[4] given; 3 classes");
   EXPECT_EQ(FirstValues(**source->TrainLoader()), (std::vector<float>{0, 1, 2, 3, 5, 6, 7, 8, 10, 11}));
   EXPECT_EQ(FirstValues(**source->TestLoader()), (std::vector<float>{4, 9}));
   EXPECT_EQ(FirstValues(**source->TestLoader(1)), (std::vector<float>{4, 9}));
-  EXPECT_EQ(source->CheckClasses(2).ToString(), folder.Path("a.csv") +
-                                                    ":3: error: The label of sample 2 is 2, but with 2 classes it must be between 0 and 1.");
+  EXPECT_EQ(
+      source->CheckClasses(2).ToString(),
+      folder.Path("a.csv") + ":3: error: The label of sample 2 is 2, but with 2 classes it must be between 0 and 1.");
 }
 
 TEST(OpenData, LimitsTheSamplesBeforeTheSplit) {
@@ -90,7 +93,8 @@ TEST(OpenData, LimitsTheSamplesBeforeTheSplit) {
   source = OpenData(config, {});
   EXPECT_EQ(source->train_size(), 12);
   EXPECT_FALSE(source->has_test());
-  EXPECT_EQ(source->TestLoader().status().message(), "The data has no part for testing; 'data.split' or 'data.test' makes one.");
+  EXPECT_EQ(source->TestLoader().status().message(),
+            "The data has no part for testing; 'data.split' or 'data.test' makes one.");
 }
 
 TEST(OpenData, ImagesAreShapedScaledAndResizedOnce) {
@@ -110,7 +114,8 @@ TEST(OpenData, ImagesAreShapedScaledAndResizedOnce) {
   EXPECT_EQ(FirstValues(**source->TrainLoader()), (std::vector<float>{0, 0.5f, 1, 1.5f, 2, 2.5f}));
   config.image->shape = {1, 2, 3};
   EXPECT_EQ(OpenData(config, {}).status().ToString(),
-            "error: A sample has 4 values (stored as [4]), but 'image.shape' is [1,2,3], which are 6.\n - While preparing the samples of 'csv " +
+            "error: A sample has 4 values (stored as [4]), but 'image.shape' is [1,2,3], which are 6.\n - While "
+            "preparing the samples of 'csv " +
                 folder.Path("a.csv") + "'");
 }
 
@@ -118,8 +123,9 @@ TEST(OpenData, LabelsMustBeBelowTheConfiguredClasses) {
   const Folder folder;
   DataConfig config = CsvConfig(folder.Write("a.csv", "1,0\n2,5\n"));
   config.classes = 5;
-  EXPECT_EQ(OpenData(config, {}).status().ToString(),
-            folder.Path("a.csv") + ":2: error: The label of sample 1 is 5, but with 5 classes it must be between 0 and 4.");
+  EXPECT_EQ(
+      OpenData(config, {}).status().ToString(),
+      folder.Path("a.csv") + ":2: error: The label of sample 1 is 5, but with 5 classes it must be between 0 and 4.");
 }
 
 TEST(OpenData, AnOwnTestBlockMustBeAlike) {
@@ -133,15 +139,16 @@ TEST(OpenData, AnOwnTestBlockMustBeAlike) {
   EXPECT_EQ(source->test_size(), 3);
   EXPECT_EQ(source->classes(), 4);
   config.test->path = PathTo(folder.Write("c.csv", "1,2,3\n"));
-  EXPECT_EQ(OpenData(config, {}).status().message(),
-            "The samples for testing ('csv " + folder.Path("c.csv") +
-                "') are float32[2] with labels int64[], those for training float32[4] with labels int64[]; they must be alike.");
+  EXPECT_EQ(OpenData(config, {}).status().message(), "The samples for testing ('csv " + folder.Path("c.csv") +
+                                                         "') are float32[2] with labels int64[], those for training "
+                                                         "float32[4] with labels int64[]; they must be alike.");
 }
 
 TEST(OpenData, ErrorsNameThePlaceInTheConfig) {
   const Folder folder;
-  EXPECT_EQ(OpenData(CsvConfig(folder.Path("gone.csv")), {}).status().ToString(),
-            folder.Path("gone.csv") + ": error: The file does not exist.\n - While opening 'data.path' of run.yaml:3:9");
+  EXPECT_EQ(
+      OpenData(CsvConfig(folder.Path("gone.csv")), {}).status().ToString(),
+      folder.Path("gone.csv") + ": error: The file does not exist.\n - While opening 'data.path' of run.yaml:3:9");
   DataConfig idx;
   idx.type = "idx";
   idx.path = PathTo(folder.Path("gone"));
@@ -187,7 +194,8 @@ TEST(OpenData, SyntheticNeedsNoFile) {
   EXPECT_EQ(source->train_size(), 15);
   EXPECT_EQ(source->test_size(), 5);
   EXPECT_EQ(source->classes(), 5);
-  EXPECT_EQ(source->description().find("synthetic images [1,4,4] (made up, seed 3): 15 samples"), 0u) << source->description();
+  EXPECT_EQ(source->description().find("synthetic images [1,4,4] (made up, seed 3): 15 samples"), 0u)
+      << source->description();
 }
 
 TEST(OpenData, SyntheticTokensKeepTheirType) {

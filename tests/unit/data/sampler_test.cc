@@ -70,7 +70,8 @@ TEST(Sampler, ShuffledOrderDependsOnSeedAndEpochAlone) {
 
 TEST(Sampler, EachPlaceIsEquallyLikely) {
   std::vector<int> at_front(5);
-  for (std::int64_t epoch = 0; epoch < 10000; ++epoch) ++at_front[static_cast<std::size_t>(OrderOf(5, {true, 9, 0, 1, ShardRule::kExact}, epoch)[0])];
+  for (std::int64_t epoch = 0; epoch < 10000; ++epoch)
+    ++at_front[static_cast<std::size_t>(OrderOf(5, {true, 9, 0, 1, ShardRule::kExact}, epoch)[0])];
   for (const int count : at_front) EXPECT_NEAR(count, 2000, 200);
 }
 
@@ -82,12 +83,14 @@ TEST(Sampler, RanksShareTheOrder) {
         std::multiset<std::int64_t> seen;
         for (std::int64_t rank = 0; rank < world; ++rank) {
           const Rows exact = OrderOf(count, {shuffle, 5, rank, world, ShardRule::kExact}, 4);
-          for (std::size_t k = 0; k < exact.size(); ++k) EXPECT_EQ(exact[k], whole[k * static_cast<std::size_t>(world) + static_cast<std::size_t>(rank)]);
+          for (std::size_t k = 0; k < exact.size(); ++k)
+            EXPECT_EQ(exact[k], whole[k * static_cast<std::size_t>(world) + static_cast<std::size_t>(rank)]);
           seen.insert(exact.begin(), exact.end());
           const Rows wrapped = OrderOf(count, {shuffle, 5, rank, world, ShardRule::kWrap}, 4);
           EXPECT_EQ(static_cast<std::int64_t>(wrapped.size()), (count + world - 1) / world);
           for (std::size_t k = 0; k < wrapped.size(); ++k) {
-            EXPECT_EQ(wrapped[k], whole[(k * static_cast<std::size_t>(world) + static_cast<std::size_t>(rank)) % whole.size()]);
+            EXPECT_EQ(wrapped[k],
+                      whole[(k * static_cast<std::size_t>(world) + static_cast<std::size_t>(rank)) % whole.size()]);
           }
         }
         EXPECT_EQ(static_cast<std::int64_t>(seen.size()), count);
@@ -97,7 +100,8 @@ TEST(Sampler, RanksShareTheOrder) {
 }
 
 TEST(Sampler, RefusesRanksOutside) {
-  EXPECT_EQ(Sampler::Create(Natural(3), {false, 0, 3, 3, ShardRule::kExact}).status().message(), "Rank 3 is outside 0 to 2 (3 ranks).");
+  EXPECT_EQ(Sampler::Create(Natural(3), {false, 0, 3, 3, ShardRule::kExact}).status().message(),
+            "Rank 3 is outside 0 to 2 (3 ranks).");
   EXPECT_EQ(Sampler::Create(Natural(3), {false, 0, 0, 0, ShardRule::kExact}).status().message(),
             "The number of ranks is 0; it must be at least 1.");
 }
@@ -128,7 +132,8 @@ TEST(Split, WithoutARuleAllIsForTraining) {
 }
 
 TEST(Split, RefusesEmptyParts) {
-  EXPECT_EQ(SplitRows(5, {1, 0}, 1).status().message(), "The split every_1 leaves no samples for training; every_2 is the smallest.");
+  EXPECT_EQ(SplitRows(5, {1, 0}, 1).status().message(),
+            "The split every_1 leaves no samples for training; every_2 is the smallest.");
   EXPECT_EQ(SplitRows(3, {5, 0}, 1).status().message(), "The split every_5 finds no test sample among 3 samples.");
   EXPECT_EQ(SplitRows(5, {0, 1.5}, 1).status().message(), "The test part is 1.5; it must lie between 0 and 1.");
   EXPECT_EQ(SplitRows(1, {0, 0.5}, 1).status().message(), "A split needs at least 2 samples, but there is 1.");

@@ -57,7 +57,9 @@ TEST(Synthetic, TokensFollowEachOther) {
   int by_rule = 0;
   for (std::size_t t = 0; t < 20; ++t) {
     EXPECT_TRUE(tokens[t] >= 0 && tokens[t] < 50);
-    if (t > 0) { EXPECT_EQ(labels[t - 1], tokens[t]); }
+    if (t > 0) {
+      EXPECT_EQ(labels[t - 1], tokens[t]);
+    }
     by_rule += labels[t] == (5 * tokens[t] + 7) % 50;
   }
   EXPECT_GE(by_rule, 10);
@@ -73,10 +75,12 @@ TEST(Synthetic, TokensFollowEachOther) {
 
 TEST(Synthetic, RefusesNonsense) {
   SyntheticOptions options;
-  EXPECT_EQ(SyntheticDataset::Create(options).status().message(), "Synthetic data needs a number of samples of at least 1, not 0.");
+  EXPECT_EQ(SyntheticDataset::Create(options).status().message(),
+            "Synthetic data needs a number of samples of at least 1, not 0.");
   options.samples = 1;
   EXPECT_EQ(SyntheticDataset::Create(options).status().message(),
-            "Synthetic data needs an image shape, or tokens with a vocabulary and a length of at least 1 (they are 0 and 0).");
+            "Synthetic data needs an image shape, or tokens with a vocabulary and a length of at least 1 (they are 0 "
+            "and 0).");
   options.image = Shape{1, 0};
   EXPECT_EQ(SyntheticDataset::Create(options).status().message(), "Synthetic images of shape [1,0] have no values.");
   options.classes = 0;

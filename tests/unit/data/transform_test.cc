@@ -57,7 +57,8 @@ TEST(Transform, PadsWithZerosBeforeNormalising) {
   EXPECT_EQ(Applied<float>(spec, {1, 1, 2}, {5, 6}), (std::vector<float>{0, 0, 0, 0, 0, 5, 6, 0, 0, 0, 0, 0}));
   spec.mean = {1};
   spec.std = {2};
-  EXPECT_EQ(Applied<float>(spec, {1, 1, 1}, {5}), (std::vector<float>{-0.5f, -0.5f, -0.5f, -0.5f, 2, -0.5f, -0.5f, -0.5f, -0.5f}));
+  EXPECT_EQ(Applied<float>(spec, {1, 1, 1}, {5}),
+            (std::vector<float>{-0.5f, -0.5f, -0.5f, -0.5f, 2, -0.5f, -0.5f, -0.5f, -0.5f}));
 }
 
 TEST(Transform, ResizesWithHalfPixelCentres) {
@@ -67,7 +68,8 @@ TEST(Transform, ResizesWithHalfPixelCentres) {
   spec.resize = {4, 1};
   EXPECT_EQ(Applied<float>(spec, {1, 2, 1}, {0, 4}), (std::vector<float>{0, 1, 3, 4}));
   spec.resize = {2, 2};
-  EXPECT_EQ(Applied<float>(spec, {1, 4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}), (std::vector<float>{2.5f, 4.5f, 10.5f, 12.5f}));
+  EXPECT_EQ(Applied<float>(spec, {1, 4, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}),
+            (std::vector<float>{2.5f, 4.5f, 10.5f, 12.5f}));
   // 3 -> 5 rows and columns: weights 0, 0.4, 1, 0.6 ... of the definition.
   spec.resize = {5, 1};
   const auto five = Applied<float>(spec, {1, 3, 1}, {0, 10, 20});
@@ -85,7 +87,8 @@ TEST(Transform, ShapeSaysHowARowIsSeenAndPadGoesAroundTheResized) {
   spec.pad = 1;
   const auto transform = Transform::Compile(spec, Stored({2}, DType::kF32), 10);
   EXPECT_EQ(transform->output().shape, (Shape{1, 3, 6}));
-  EXPECT_EQ(Applied<float>(spec, {2}, {0, 4}), (std::vector<float>{0, 0, 0, 0, 0, 0, 0, 0, 2, 6, 8, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(Applied<float>(spec, {2}, {0, 4}),
+            (std::vector<float>{0, 0, 0, 0, 0, 0, 0, 0, 2, 6, 8, 0, 0, 0, 0, 0, 0, 0}));
 }
 
 TEST(Transform, LargeIntegersWithoutAnImageAreIds) {
@@ -122,32 +125,38 @@ std::string ErrorOf(const TransformSpec& spec, const SampleLayout& stored) {
 TEST(Transform, RefusesWhatDoesNotFit) {
   TransformSpec spec;
   spec.shape = Shape{1, 8, 9};
-  EXPECT_EQ(ErrorOf(spec, Stored({64}, DType::kF32)), "A sample has 64 values (stored as [64]), but 'image.shape' is [1,8,9], which are 72.");
+  EXPECT_EQ(ErrorOf(spec, Stored({64}, DType::kF32)),
+            "A sample has 64 values (stored as [64]), but 'image.shape' is [1,8,9], which are 72.");
   spec = {};
   spec.resize = {2, 2};
   EXPECT_EQ(ErrorOf(spec, Stored({64}, DType::kF32)),
-            "Only images can be resized or padded, but a sample has shape [64]; 'image.shape' says how its values are laid out.");
+            "Only images can be resized or padded, but a sample has shape [64]; 'image.shape' says how its values are "
+            "laid out.");
   spec.resize = {0, 2};
-  EXPECT_EQ(ErrorOf(spec, Stored({1, 8, 8}, DType::kF32)), "'image.resize' is [0, 2]; both must be between 1 and 1048576.");
+  EXPECT_EQ(ErrorOf(spec, Stored({1, 8, 8}, DType::kF32)),
+            "'image.resize' is [0, 2]; both must be between 1 and 1048576.");
   spec = {};
   spec.mean = {0, 0};
   spec.std = {1};
-  EXPECT_EQ(ErrorOf(spec, Stored({3, 8, 8}, DType::kF32)), "'normalize' has 2 values of 'mean', but a sample of shape [3,8,8] has 3 channels.");
+  EXPECT_EQ(ErrorOf(spec, Stored({3, 8, 8}, DType::kF32)),
+            "'normalize' has 2 values of 'mean', but a sample of shape [3,8,8] has 3 channels.");
   spec.mean = {0};
   spec.std = {0};
   EXPECT_EQ(ErrorOf(spec, Stored({3, 8, 8}, DType::kF32)),
             "'normalize' has mean 0 and std 0 for channel 0; std must be above 0, both finite.");
   spec = {};
   spec.scale = 2;
-  EXPECT_EQ(ErrorOf(spec, Stored({3}, DType::kI64)),
-            "The samples are int64 without an 'image:' block, which are ids; they cannot be scaled, resized or normalised.");
+  EXPECT_EQ(
+      ErrorOf(spec, Stored({3}, DType::kI64)),
+      "The samples are int64 without an 'image:' block, which are ids; they cannot be scaled, resized or normalised.");
   spec = {};
   spec.one_hot = true;
   EXPECT_EQ(ErrorOf(spec, Stored({3}, DType::kF32)), "'one_hot' needs the number of classes.");
 }
 
 TEST(CachedDataset, KeepsResizedSamplesAndOnlyThose) {
-  auto made = MemoryDataset::Create(Tensor::Of<float>({2, 2}, {0, 4, 4, 0}), Tensor::Of<std::int64_t>({2}, {1, 0}), {"test", "labels", Provenance::Unit::kByte, 0, 8});
+  auto made = MemoryDataset::Create(Tensor::Of<float>({2, 2}, {0, 4, 4, 0}), Tensor::Of<std::int64_t>({2}, {1, 0}),
+                                    {"test", "labels", Provenance::Unit::kByte, 0, 8});
   ASSERT_TRUE(made.ok());
   const std::shared_ptr<const Dataset> data = std::move(*made);
   TransformSpec spec;
