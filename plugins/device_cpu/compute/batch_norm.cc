@@ -10,8 +10,6 @@ namespace {
 // Terms summed in f32 before they join the total.
 constexpr int64_t kBlock = 1024;
 
-TENON_INLINE float InverseRoot(float var, float epsilon) { return 1.0f / __builtin_sqrtf(var + epsilon); }
-
 // ---- inner = 1: lanes are neighbouring channels. `term(row, count)` gives K vectors to be summed over the rows.
 template <int K, class F>
 TENON_INLINE void SumRows(int64_t rows, const F& term, Vec (&total)[K]) {
@@ -90,7 +88,7 @@ TENON_INLINE Vec Finish(const BatchNormApplyArgs& a, Vec x, Vec factor, Vec shif
 void ApplyLanes(const BatchNormApplyArgs& a, int64_t c) {
   const BatchNormShape& s = a.shape;
   const int64_t count = Min(kLanes, s.channels - c);
-  const Vec factor = LoadPartial(a.scale + c, count) / Sqrt(LoadPartial(a.var + c, count) + Set(a.epsilon));
+  const Vec factor = LoadPartial(a.scale + c, count) * LoadPartial(a.inv_std + c, count);
   const Vec shift = LoadPartial(a.bias + c, count) - LoadPartial(a.mean + c, count) * factor;
   for (int64_t r = 0; r < s.outer; ++r)
     StorePartial(a.y + r * s.channels + c, Finish(a, LoadPartial(a.x + r * s.channels + c, count), factor, shift), count);
@@ -98,7 +96,7 @@ void ApplyLanes(const BatchNormApplyArgs& a, int64_t c) {
 
 void ApplyPlanes(const BatchNormApplyArgs& a, int64_t c) {
   const BatchNormShape& s = a.shape;
-  const float f = a.scale[c] * InverseRoot(a.var[c], a.epsilon);
+  const float f = a.scale[c] * a.inv_std[c];
   const Vec factor = Set(f), shift = Set(a.bias[c] - a.mean[c] * f);
   for (int64_t n = 0; n < s.outer; ++n) {
     const int64_t base = (n * s.channels + c) * s.inner;
@@ -113,7 +111,7 @@ void GradLanes(const BatchNormGradArgs& a, int64_t c) {
   const BatchNormShape& s = a.shape;
   const int64_t count = Min(kLanes, s.channels - c);
   const Vec mean = LoadPartial(a.mean + c, count);
-  const Vec root = Set(1.0f) / Sqrt(LoadPartial(a.var + c, count) + Set(a.epsilon));
+  const Vec root = LoadPartial(a.inv_std + c, count);
   Vec sum[2];
   SumRows<2>(s.outer, [&](int64_t r, Vec(&t)[2]) {
     t[0] = LoadPartial(a.dy + r * s.channels + c, count);
@@ -132,7 +130,7 @@ void GradLanes(const BatchNormGradArgs& a, int64_t c) {
 
 void GradPlanes(const BatchNormGradArgs& a, int64_t c) {
   const BatchNormShape& s = a.shape;
-  const float root = InverseRoot(a.var[c], a.epsilon);
+  const float root = a.inv_std[c];
   const Vec mean = Set(a.mean[c]);
   double sum[2];
   SumPlanes<2>(s, c, [&](int64_t at, int64_t count, Vec(&t)[2]) {

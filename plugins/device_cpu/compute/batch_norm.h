@@ -18,30 +18,28 @@ struct BatchNormStatsArgs {
   float* var = nullptr;
 };
 
-// y = (x - mean) / sqrt(var + epsilon) * scale + bias, then max(0, .) if relu. y may be x.
+// y = (x - mean) * inv_std * scale + bias, then max(0, .) if relu. y may be x.
 struct BatchNormApplyArgs {
   BatchNormShape shape;
   const float* x = nullptr;
   const float* mean = nullptr;
-  const float* var = nullptr;
+  const float* inv_std = nullptr;
   const float* scale = nullptr;
   const float* bias = nullptr;
-  float epsilon = 1e-5f;
   bool relu = false;
   float* y = nullptr;
 };
 
-// With h = (x - mean) / sqrt(var + epsilon): d_bias = sum dy, d_scale = sum dy h, and (training: mean and var came from x)
-// dx = scale / sqrt(var + epsilon) * (dy - d_bias / m - h d_scale / m), m = outer * inner; else dx = scale / sqrt(..) dy.
+// With h = (x - mean) * inv_std: d_bias = sum dy, d_scale = sum dy h, and (training: mean and inv_std came from x)
+// dx = scale * inv_std * (dy - d_bias / m - h d_scale / m), m = outer * inner; else dx = scale * inv_std * dy.
 // d_scale and d_bias must be given; dx may be null, or dy.
 struct BatchNormGradArgs {
   BatchNormShape shape;
   const float* x = nullptr;
   const float* dy = nullptr;
   const float* mean = nullptr;
-  const float* var = nullptr;
+  const float* inv_std = nullptr;
   const float* scale = nullptr;
-  float epsilon = 1e-5f;
   bool training = true;
   float* dx = nullptr;
   float* d_scale = nullptr;

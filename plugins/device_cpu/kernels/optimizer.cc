@@ -88,7 +88,7 @@ class Adam : public Optimizer {
     beta2_ = a.Float("beta2", 0.999);
     args_.beta1 = static_cast<float>(beta1_);
     args_.beta2 = static_cast<float>(beta2_);
-    args_.epsilon = static_cast<float>(a.Float("eps", 1e-8));
+    args_.epsilon = static_cast<float>(a.Float("epsilon", 1e-8));
     args_.weight_decay = static_cast<float>(a.Float("weight_decay", 0));
     args_.decoupled = query.op_type() == "AdamW";
     return TENON_OK;

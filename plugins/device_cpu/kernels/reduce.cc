@@ -4,22 +4,51 @@
 namespace tenon::cpu {
 namespace {
 
-// Which axes are reduced, as bits. False: the axes are not known before the run.
+constexpr uint64_t Bit(int64_t axis) { return uint64_t{1} << axis; }
+
+// Axes whose size the reduction changed, when the shapes tell them: those of size 1 do not matter. False: they do not tell.
+bool AxesFromShapes(sdk::Dims x, sdk::Dims y, bool keepdims, uint64_t& axes) {
+  axes = 0;
+  if (!x.Known() || !y.Known()) return false;
+  if (keepdims) {
+    for (uint32_t axis = 0; axis < x.size(); ++axis) axes |= x[axis] != y[axis] ? Bit(axis) : 0;
+    return true;
+  }
+  // The kept sizes, taken as early and as late as possible: equal choices are the only choice.
+  uint64_t early = 0, late = 0;
+  uint32_t at = 0;
+  for (uint32_t axis = 0; axis < x.size(); ++axis) {
+    if (at < y.size() && x[axis] == y[at]) ++at;
+    else early |= Bit(axis);
+  }
+  const bool found = at == y.size();
+  at = y.size();
+  for (uint32_t axis = x.size(); axis-- > 0;) {
+    if (at > 0 && x[axis] == y[at - 1]) --at;
+    else late |= Bit(axis);
+  }
+  uint64_t ones = 0;
+  for (uint32_t axis = 0; axis < x.size(); ++axis) ones |= x[axis] == 1 ? Bit(axis) : 0;
+  axes = early;
+  return found && (early & ~ones) == (late & ~ones);
+}
+
+// Which axes are reduced, as bits. False: they are not known before the run.
 bool ReducedAxes(const sdk::Query& query, uint64_t& axes) {
   const sdk::Value x = query.input(0);
   const sdk::Attributes attributes = query.attributes();
-  const uint64_t all = (uint64_t{1} << x.rank()) - 1;
+  const auto add = [&](int64_t axis) { axes |= Bit(axis < 0 ? axis + static_cast<int64_t>(x.rank()) : axis); };
   axes = 0;
-  const auto add = [&](int64_t axis) { axes |= uint64_t{1} << (axis < 0 ? axis + static_cast<int64_t>(x.rank()) : axis); };
   if (query.has_input(1)) {
     const tenon_tensor* content = query.input(1).content();
-    if (content == nullptr) return false;
+    if (content == nullptr)
+      return AxesFromShapes(x.dims(), query.output(0).dims(), attributes.Int("keepdims", 1) != 0, axes);
     const sdk::Tensor list(*content);
     for (int64_t i = 0; i < list.elements(); ++i) add(list.data<const int64_t>()[i]);
   } else {
     for (const int64_t axis : attributes.Ints("axes")) add(axis);
   }
-  if (axes == 0 && attributes.Int("noop_with_empty_axes", 0) == 0) axes = all;
+  if (axes == 0 && attributes.Int("noop_with_empty_axes", 0) == 0) axes = Bit(x.rank()) - 1;
   return true;
 }
 

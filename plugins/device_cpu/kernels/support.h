@@ -78,6 +78,7 @@ void AddReduceKernels(KernelList& kernels);
 void AddSoftmaxKernels(KernelList& kernels);
 void AddMatMulKernels(KernelList& kernels);
 void AddPoolKernels(KernelList& kernels);
+void AddBatchNormKernels(KernelList& kernels);
 void AddPoolFused(FusedList& fused);
 
 template <class T>

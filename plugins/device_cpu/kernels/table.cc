@@ -15,6 +15,7 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddSoftmaxKernels(list);
     AddMatMulKernels(list);
     AddPoolKernels(list);
+    AddBatchNormKernels(list);
     return list;
   }();
   return {kernels.data(), kernels.size()};

@@ -9,10 +9,11 @@ TEST(BatchNorm, StatisticsValuesAndGradientsAgreeWithDoublePrecision) {
       for (const bool training : {true, false}) {
         const int64_t count = s.outer * s.channels * s.inner, m = s.outer * s.inner;
         const auto x = Random(count, 1, 5, 7), dy = Random(count, 2), scale = Random(s.channels, 3, 0.5f, 2), bias = Random(s.channels, 4);
-        Array<float> mean(s.channels, 6.1f), var(s.channels, 0.4f), y(count), dx(count), d_scale(s.channels), d_bias(s.channels);
+        Array<float> mean(s.channels, 6.1f), var(s.channels, 0.4f), inv_std(s.channels), y(count), dx(count), d_scale(s.channels), d_bias(s.channels);
         if (training) r->batch_norm_stats({s, x.get(), mean.get(), var.get()}, Threads(2));
-        r->batch_norm_apply({s, x.get(), mean.get(), var.get(), scale.get(), bias.get(), 1e-5f, false, y.get()}, Threads(2));
-        r->batch_norm_grad({s, x.get(), dy.get(), mean.get(), var.get(), scale.get(), 1e-5f, training, dx.get(), d_scale.get(),
+        for (int64_t c = 0; c < s.channels; ++c) inv_std[c] = 1 / std::sqrt(var[c] + 1e-5f);
+        r->batch_norm_apply({s, x.get(), mean.get(), inv_std.get(), scale.get(), bias.get(), false, y.get()}, Threads(2));
+        r->batch_norm_grad({s, x.get(), dy.get(), mean.get(), inv_std.get(), scale.get(), training, dx.get(), d_scale.get(),
                             d_bias.get()}, Threads(2));
         for (int64_t c = 0; c < s.channels; ++c) {
           const auto at = [&](int64_t i) { return (i / s.inner * s.channels + c) * s.inner + i % s.inner; };
