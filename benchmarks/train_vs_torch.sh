@@ -4,8 +4,8 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${TENON_BUILD_DIR:-$root/build/release}
-if [ ! -x "$build/benchmarks/train_step" ]; then
+if [ ! -x "$build/benchmark_bin/train_step" ]; then
   cmake --preset release -S "$root" >/dev/null
   cmake --build "$build" --target train_step device_cpu >&2
 fi
-exec python3 "$root/benchmarks/train_vs_torch.py" --bin "$build/benchmarks" "$@"
+exec python3 "$root/benchmarks/train_vs_torch.py" --bin "$build/benchmark_bin" "$@"

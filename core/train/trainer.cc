@@ -62,6 +62,7 @@ class TrainingRun {
   void Finish();
   void FillSummary();
   std::string ResumeHint() const;
+  std::string Position() const { return fmt::format("{}_{}", epoch_, step_in_epoch_); }
   bool Stopped() const { return stop_.received() != 0 || global_step_ >= total_steps_; }
 
   const TrainerOptions& options_;
@@ -200,6 +201,8 @@ Status TrainingRun::LoadInto(const Checkpoint& checkpoint, const std::string& pa
   epoch_ = std::max<std::int64_t>(state.epoch, 1);
   step_in_epoch_ = state.step_in_epoch;
   global_step_ = state.global_step;
+  learning_rate_ = state.learning_rate;
+  last_saved_ = Position();
   for (const NamedTensor& extra : state.extra) {
     if (extra.name == "train.loss_sum" && extra.tensor.dtype() == DType::kF64) loss_sum_ = extra.tensor.data<double>()[0];
     if (extra.name == "train.loss_samples" && extra.tensor.dtype() == DType::kI64) loss_samples_ = extra.tensor.data<std::int64_t>()[0];
@@ -254,8 +257,9 @@ Status TrainingRun::TrainEpochs() {
     loss_sum_ = 0;
     loss_samples_ = 0;
   }
-  const bool ended_inside = step_in_epoch_ < per_epoch_ && step_in_epoch_ > 0;
-  if (ended_inside && stop_.received() == 0 && test_loader_) TENON_TRY_WHILE(Evaluate(), "evaluating after step {}", global_step_);
+  // Ended in mid-epoch, or resumed at the end of a finished run.
+  const bool unmeasured = step_in_epoch_ < per_epoch_ || !result_.summary.test_loss;
+  if (unmeasured && stop_.received() == 0 && test_loader_) TENON_TRY_WHILE(Evaluate(), "evaluating after step {}", global_step_);
   return Save();
 }
 
@@ -332,8 +336,7 @@ Status TrainingRun::Evaluate() {
 
 Status TrainingRun::Save() {
   const bool wanted = config_.checkpoint.every > 0 || config_.checkpoint.steps;
-  const std::string position = fmt::format("{}_{}", epoch_, step_in_epoch_);
-  if (!wanted || global_step_ == 0 || position == last_saved_) return {};
+  if (!wanted || global_step_ == 0 || Position() == last_saved_) return {};
   RunState state;
   for (const std::string& name : runner_->ParameterNames()) {
     TENON_ASSIGN(Tensor value, runner_->variables().Get(name));
@@ -352,7 +355,7 @@ Status TrainingRun::Save() {
   state.extra.push_back({"train.loss_sum", Tensor::Scalar(loss_sum_)});
   state.extra.push_back({"train.loss_samples", Tensor::Scalar(loss_samples_)});
   TENON_ASSIGN_WHILE(const std::string path, checkpoints_->Save(state), "saving a checkpoint after step {}", global_step_);
-  last_saved_ = position;
+  last_saved_ = Position();
   TENON_LOG(kInfo, "train", "saved {}", path);
   return {};
 }

@@ -5,6 +5,8 @@
 #include "tools/cli/cli.h"
 #include "tools/tenon/ckpt.h"
 #include "tools/tenon/config.h"
+#include "tools/tenon/graph.h"
+#include "tools/tenon/op.h"
 #include "tools/tenon/train.h"
 
 namespace tenon {
@@ -80,6 +82,36 @@ void AddCkpt(CLI::App& app, Command& command) {
   diff->callback([diff_options, &command] { command = [diff_options] { return RunCkptDiff(*diff_options); }; });
 }
 
+void AddGraph(CLI::App& app, Command& command) {
+  CLI::App* group = app.add_subcommand("graph", "Look at graphs in text form, as save_graphs writes them.");
+  group->require_subcommand(1);
+
+  CLI::App* show = group->add_subcommand("show", "Check a graph and print it.");
+  const auto show_options = std::make_shared<GraphShowOptions>();
+  show->add_option("FILE", show_options->file, "The graph.")->required();
+  show->add_flag("--dot", show_options->dot, "Print Graphviz.");
+  show->add_flag("--json", show_options->json, "Print counts as JSON.");
+  show->callback([show_options, &command] { command = [show_options] { return RunGraphShow(*show_options); }; });
+
+  CLI::App* diff = group->add_subcommand("diff", "Compare two graphs node by node; exit code 1 when they differ.");
+  const auto diff_options = std::make_shared<GraphDiffOptions>();
+  diff->add_option("A", diff_options->a, "A graph.")->required();
+  diff->add_option("B", diff_options->b, "Another one.")->required();
+  diff->add_flag("--json", diff_options->json, "Print JSON.");
+  diff->callback([diff_options, &command] { command = [diff_options] { return RunGraphDiff(*diff_options); }; });
+}
+
+void AddOp(CLI::App& app, Command& command) {
+  CLI::App* group = app.add_subcommand("op", "Look at operators.");
+  group->require_subcommand(1);
+  CLI::App* list = group->add_subcommand("list", "Print every operator with its reference, gradient and kernels.");
+  const auto options = std::make_shared<OpListOptions>();
+  list->add_option("CONFIG", options->config, "A run file whose plugins are looked at too.");
+  AddRepeated(*list, "--plugin-dir", options->plugin_dirs, "DIR", "Look for plugins here first; may be repeated.");
+  list->add_flag("--json", options->json, "Print JSON.");
+  list->callback([options, &command] { command = [options] { return RunOpList(*options); }; });
+}
+
 }  // namespace
 }  // namespace tenon
 
@@ -93,5 +125,7 @@ int main(int argc, char** argv) {
   tenon::AddTrain(app, command);
   tenon::AddConfig(app, command);
   tenon::AddCkpt(app, command);
+  tenon::AddGraph(app, command);
+  tenon::AddOp(app, command);
   return tenon::cli::Run(program, app, argc, argv, command);
 }
