@@ -64,6 +64,8 @@ constexpr std::array kMessages = {
     PluginMessageInfo{M::kProcessChanged, "warning",
                       "Opening or creating the plugin changed something that belongs to the whole process.",
                       "Report it to the vendor: a plugin leaves signals, locale and floating-point modes alone."},
+    PluginMessageInfo{M::kCrashed, "error", "Opening or starting the plugin ended the process. Only `tenon doctor plugins` survives to tell.",
+                      "Remove the file from the search, or install it again; report it to the vendor."},
     PluginMessageInfo{M::kFolderWritable, "warning", "Everybody can write a folder above the plugin, and so replace it.",
                       "chmod o-w the folder; `plugins.trust` decides whether this is refused (strict), a warning (warn) or nothing (off)."},
     PluginMessageInfo{M::kFileWritable, "warning", "Others than its owner can write the plugin.", "chmod go-w the file."},

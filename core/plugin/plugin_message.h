@@ -48,6 +48,7 @@ enum class PluginMessage : int {
   kFileChanged = 35,
   kEntryElsewhere = 36,
   kProcessChanged = 37,
+  kCrashed = 38,
   // trust
   kFolderWritable = 41,
   kFileWritable = 42,

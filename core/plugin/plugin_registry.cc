@@ -50,13 +50,17 @@ void PluginRegistry::PrepareEnvironment() {
   SetEnvDefault("OMP_NUM_THREADS", std::to_string(threads));
 }
 
-Status PluginRegistry::Load(const PluginsConfig& config) {
+Status PluginRegistry::Find(const PluginsConfig& config) {
   config_ = config;
   PrepareEnvironment();
   TENON_ASSIGN(search_, SearchPlugins(config_, options_.search));
   CheckFiles();
   ResolveDuplicates();
-  TENON_TRY(CheckPins());
+  return CheckPins();
+}
+
+Status PluginRegistry::Load(const PluginsConfig& config) {
+  TENON_TRY(Find(config));
   TENON_TRY(LoadEntries());
   WarnAboutFiles();
   return Status();
@@ -256,6 +260,12 @@ void PluginRegistry::LoadAll() {
     const Status status = Create(candidate.get());
     if (!status.ok()) Warn(status.message());
   }
+}
+
+Status PluginRegistry::LoadRow(std::size_t row) {
+  Candidate* candidate = candidates_[row].get();
+  if (!candidate->skipped.empty()) return Status(Code::kAlreadyExists, candidate->skipped);
+  return Create(candidate);
 }
 
 std::vector<PluginRegistry::Candidate*> PluginRegistry::Unopened(std::uint64_t kind, const std::string& hint) {

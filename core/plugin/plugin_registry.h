@@ -36,6 +36,9 @@ class PluginRegistry {
   PluginRegistry(const PluginRegistry&) = delete;
   PluginRegistry& operator=(const PluginRegistry&) = delete;
 
+  // Searches and checks the files found, opening none. Load does this itself; tools call it alone. Call once.
+  Status Find(const PluginsConfig& config);
+
   // Searches, checks all files found without opening them, then opens and creates the entries of `load`. Sets the
   // environment that libraries read while they are loaded, unless the user did (OMP_WAIT_POLICY, OMP_NUM_THREADS).
   // A file that cannot be used is a warning; an error only with `required: true`, a bad option, or two files with one
@@ -55,6 +58,10 @@ class PluginRegistry {
 
   // Opens and creates everything that was found and is sound; failures only show in Reports(). For tools.
   void LoadAll();
+  // Opens and creates one file by its row in Reports(). The error is in the row as well.
+  Status LoadRow(std::size_t row);
+  // True when the row passed every check that needs no opening, and no other file takes its place.
+  bool IsSound(std::size_t row) const { return candidates_[row]->usable(); }
 
   // Created plugins: higher `plugins.priority` first, then in the order of creation.
   std::vector<Plugin*> plugins() const;

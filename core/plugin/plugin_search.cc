@@ -74,7 +74,8 @@ class Search {
         }
       }
     }
-    AddFolder(options_.default_folder.value_or(AbsolutePath("../lib/tenon/plugins", ExecutableFolder())), PluginOrigin::kDefaultFolder);
+    const std::string last = options_.default_folder.value_or(AbsolutePath("../lib/tenon/plugins", ExecutableFolder()));
+    if (!last.empty()) AddFolder(last, PluginOrigin::kDefaultFolder);
     return Status();
   }
 

@@ -34,7 +34,7 @@ struct SearchedFolder {
 // Folders to search besides those of the config.
 struct PluginSearchOptions {
   std::vector<std::string> plugin_dirs;          // --plugin-dir, relative to the current folder
-  std::optional<std::string> default_folder;     // none: <exe>/../lib/tenon/plugins
+  std::optional<std::string> default_folder;     // none: <exe>/../lib/tenon/plugins; empty: not searched
   bool use_environment = true;                   // TENON_PLUGIN_PATH; never used when the process has raised rights
 };
 
