@@ -97,11 +97,12 @@ void BenchGemms(const Routines& r) {
 }
 
 void BenchConvPool(const Routines& r, const char* what, int64_t n, int64_t c, int64_t size, int64_t oc, int64_t kernel,
-                   int64_t pad, int64_t pool, bool nchw_input, bool want_dx) {
+                   int64_t pad, int64_t pool, bool nchw_input, bool want_dx, int64_t stride = 1) {
   tenon::cpu::ConvPoolShape s;
   s.n = n, s.c = c, s.h = s.w = size, s.oc = oc, s.kh = s.kw = kernel, s.relu = true;
   s.pad_top = s.pad_bottom = s.pad_left = s.pad_right = pad;
   s.pool_h = s.pool_w = s.pool_stride_h = s.pool_stride_w = pool;
+  s.stride_h = s.stride_w = stride;
   const int64_t in = n * c * size * size, pooled = n * oc * s.PooledH() * s.PooledW();
   Floats x(in), w(oc * c * kernel * kernel), b(oc), y(pooled), dy(pooled), dx(in), dw(oc * c * kernel * kernel), db(oc);
   std::vector<uint8_t> winners(static_cast<size_t>(pooled));
@@ -130,6 +131,11 @@ void BenchConvPools(const Routines& r) {
   BenchConvPool(r, "b32 6->16 14x14 5x5", 32, 6, 14, 16, 5, 0, 2, false, true);
   BenchConvPool(r, "b32 3->32 32x32 3x3 pad 1", 32, 3, 32, 32, 3, 1, 2, true, false);
   BenchConvPool(r, "b32 16->32 16x16 3x3 pad 1", 32, 16, 16, 32, 3, 1, 2, false, true);
+  BenchConvPool(r, "(no pool) b32 16->32 14x14 3x3", 32, 16, 14, 32, 3, 1, 1, false, true);
+  BenchConvPool(r, "(no pool) b32 64->64 16x16 3x3", 32, 64, 16, 64, 3, 1, 1, false, true);
+  BenchConvPool(r, "(no pool) b32 128->128 8x8 3x3", 32, 128, 8, 128, 3, 1, 1, false, true);
+  BenchConvPool(r, "(no pool) b32 64->64 16x16 1x1", 32, 64, 16, 64, 1, 0, 1, false, true);
+  BenchConvPool(r, "(no pool) b32 32->64 16x16 3x3 /2", 32, 32, 16, 64, 3, 1, 1, false, true, 2);
 }
 
 // Fused multiply-adds on registers alone: what the processor gives at this moment.
