@@ -19,11 +19,6 @@ Variant VariantOf(std::string_view op_type) {
   return {relu || pool, relu, pool};
 }
 
-Strides4 StridesOf(sdk::Value value) {
-  const sdk::Dims d = value.dims();
-  return value.layout() == kNhwc ? NhwcStrides(d[1], d[2], d[3]) : NchwStrides(d[1], d[2], d[3]);
-}
-
 // Estimates in nanoseconds, for the choice of layouts: moving an image element through a strided access against the
 // multiplications, which are the same in all layouts.
 double MoveCost(sdk::Value value) {
@@ -34,6 +29,11 @@ double ConvCost(sdk::Value y, sdk::Value w) {
   if (!y.dims().Known() || !w.dims().Known() || w.dim(0) == 0) return 1000;
   return static_cast<double>(y.elements()) * static_cast<double>(w.elements() / w.dim(0)) / 40.0;
 }
+
+int64_t WeightsOfGroup(const ConvPoolShape& s) { return s.oc * s.c * s.kh * s.kw; }
+
+// Images may be channel-last; lines may not.
+bool MayBeNhwc(sdk::Value value) { return value.rank() == 4; }
 
 class ConvForward : public CpuKernel {
  public:
@@ -48,6 +48,7 @@ class ConvForward : public CpuKernel {
     const double cost = ConvCost(query.output(0), query.input(1));
     for (uint32_t x : {0u, uint32_t{kNhwc}})
       for (uint32_t y : {0u, uint32_t{kNhwc}}) {
+        if ((x != 0 || y != 0) && !MayBeNhwc(query.input(0))) continue;
         const double moves = (x == 0 ? MoveCost(query.input(0)) : 0) + (y == 0 ? MoveCost(query.output(0)) : 0);
         const uint32_t inputs[] = {x, 0, 0}, outputs[] = {y, 0};
         emitter.Emit(cost + moves, inputs, bias ? 3 : 2, outputs, query.output_count());
@@ -56,7 +57,7 @@ class ConvForward : public CpuKernel {
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     variant_ = VariantOf(query.op_type());
-    windows_ = ReadWindows(query.attributes(), variant_.fused ? "c." : "", variant_.pool ? "p." : nullptr);
+    windows_ = ReadWindows(query.attributes(), variant_.fused ? "c." : "", variant_.pool ? "p." : nullptr, query.input(0).rank());
     return TENON_OK;
   }
 
@@ -64,8 +65,8 @@ class ConvForward : public CpuKernel {
     args_ = {};
     args_.shape = ShapeOf(windows_, args.input(0).dims(), args.input(1).dims());
     args_.shape.relu = variant_.relu;
-    args_.x_strides = StridesOf(args.input(0));
-    args_.y_strides = StridesOf(args.output(0));
+    args_.x_strides = ConvStridesOf(args.input(0));
+    args_.y_strides = ConvStridesOf(args.output(0));
     SetThreads(args);
     result.Workspace(static_cast<uint64_t>(routines().conv_pool_forward_workspace(args_, threads_)));
     result.Algorithm(1, "direct");
@@ -80,7 +81,14 @@ class ConvForward : public CpuKernel {
     a.y = call.out<float>(0);
     if (variant_.pool && call.has_output(1)) a.winners = call.out<uint8_t>(1);
     KernelPool pool(host(), error, threads_);
-    routines().conv_pool_forward(a, call.workspace<float>(), pool.parallel());
+    const ConvPoolShape& s = a.shape;
+    for (int64_t g = 0; g < windows_.group; ++g) {
+      routines().conv_pool_forward(a, call.workspace<float>(), pool.parallel());
+      a.x += s.c * a.x_strides.c;
+      a.y += s.oc * a.y_strides.c;
+      a.weights += WeightsOfGroup(s);
+      if (a.bias != nullptr) a.bias += s.oc;
+    }
     return pool.code();
   }
 
@@ -122,6 +130,7 @@ class ConvFusedGrad : public CpuKernel {
     for (uint32_t combination = 0; combination < 16; ++combination) {
       const uint32_t x = combination & 1, y = combination >> 1 & 1, dy = combination >> 2 & 1, dx = combination >> 3 & 1;
       if (in.y < 0 && y != 0) continue;
+      if (combination != 0 && !MayBeNhwc(x_value)) continue;
       if (!query.has_output(0) && dx != 0) continue;
       uint32_t inputs[5] = {x, 0, 0, 0, 0};
       if (in.y >= 0) inputs[in.y] = y;
@@ -136,7 +145,7 @@ class ConvFusedGrad : public CpuKernel {
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     variant_ = VariantOf(query.op_type());
     in_ = InputsOf(variant_);
-    windows_ = ReadWindows(query.attributes(), "c.", variant_.pool ? "p." : nullptr);
+    windows_ = ReadWindows(query.attributes(), "c.", variant_.pool ? "p." : nullptr, query.input(0).rank());
     return TENON_OK;
   }
 
@@ -144,10 +153,10 @@ class ConvFusedGrad : public CpuKernel {
     args_ = {};
     args_.shape = ShapeOf(windows_, args.input(0).dims(), args.input(1).dims());
     args_.shape.relu = variant_.relu;
-    args_.x_strides = StridesOf(args.input(0));
-    args_.dy_strides = StridesOf(args.input(static_cast<uint32_t>(in_.dy)));
-    if (in_.y >= 0) args_.y_strides = StridesOf(args.input(static_cast<uint32_t>(in_.y)));
-    if (args.has_output(0)) args_.dx_strides = StridesOf(args.output(0));
+    args_.x_strides = ConvStridesOf(args.input(0));
+    args_.dy_strides = ConvStridesOf(args.input(static_cast<uint32_t>(in_.dy)));
+    if (in_.y >= 0) args_.y_strides = ConvStridesOf(args.input(static_cast<uint32_t>(in_.y)));
+    if (args.has_output(0)) args_.dx_strides = ConvStridesOf(args.output(0));
     SetThreads(args);
     // Which outputs are wanted decides about the workspace; the addresses come with the call.
     ConvPoolBackwardArgs wanted = args_;
@@ -191,18 +200,20 @@ class ConvInputGrad : public CpuKernel {
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const double cost = ConvCost(query.input(0), query.input(1));
     for (uint32_t dy : {0u, uint32_t{kNhwc}})
-      for (uint32_t dx : {0u, uint32_t{kNhwc}})
+      for (uint32_t dx : {0u, uint32_t{kNhwc}}) {
+        if ((dy != 0 || dx != 0) && !MayBeNhwc(query.input(0))) continue;
         emitter.Emit(cost + (dy == 0 ? MoveCost(query.input(0)) : 0) + (dx == 0 ? MoveCost(query.output(0)) : 0), {dy, 0}, {dx});
+      }
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    windows_ = ReadWindows(query.attributes(), "", nullptr);
+    windows_ = ReadWindows(query.attributes(), "", nullptr, query.input(0).rank());
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
     args_ = {};
     args_.shape = ShapeOf(windows_, args.output(0).dims(), args.input(1).dims());
-    args_.dx_strides = args_.x_strides = StridesOf(args.output(0));
-    args_.dy_strides = StridesOf(args.input(0));
+    args_.dx_strides = args_.x_strides = ConvStridesOf(args.output(0));
+    args_.dy_strides = ConvStridesOf(args.input(0));
     SetThreads(args);
     ConvPoolBackwardArgs wanted = args_;
     wanted.dx = reinterpret_cast<float*>(alignof(float));
@@ -216,7 +227,13 @@ class ConvInputGrad : public CpuKernel {
     a.weights = call.in<float>(1);
     a.dx = call.out<float>(0);
     KernelPool pool(host(), error, threads_);
-    routines().conv_pool_backward(a, call.workspace<float>(), pool.parallel());
+    const ConvPoolShape& s = a.shape;
+    for (int64_t g = 0; g < windows_.group; ++g) {
+      routines().conv_pool_backward(a, call.workspace<float>(), pool.parallel());
+      a.dy += s.oc * a.dy_strides.c;
+      a.dx += s.c * a.dx_strides.c;
+      a.weights += WeightsOfGroup(s);
+    }
     return pool.code();
   }
 
@@ -236,20 +253,21 @@ class ConvWeightGrad : public CpuKernel {
     const uint32_t outputs[] = {0, 0};
     for (uint32_t x : {0u, uint32_t{kNhwc}})
       for (uint32_t dy : {0u, uint32_t{kNhwc}}) {
+        if ((x != 0 || dy != 0) && !MayBeNhwc(query.input(0))) continue;
         const uint32_t inputs[] = {x, dy};
         emitter.Emit(cost + (x == 0 ? MoveCost(query.input(0)) : 0) + (dy == 0 ? MoveCost(query.input(1)) : 0), inputs, 2,
                      outputs, query.output_count());
       }
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    windows_ = ReadWindows(query.attributes(), "", nullptr);
+    windows_ = ReadWindows(query.attributes(), "", nullptr, query.input(0).rank());
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
     args_ = {};
     args_.shape = ShapeOf(windows_, args.input(0).dims(), args.output(0).dims());
-    args_.x_strides = StridesOf(args.input(0));
-    args_.dy_strides = StridesOf(args.input(1));
+    args_.x_strides = ConvStridesOf(args.input(0));
+    args_.dy_strides = ConvStridesOf(args.input(1));
     SetThreads(args);
     ConvPoolBackwardArgs wanted = args_;
     wanted.dw = reinterpret_cast<float*>(alignof(float));
@@ -264,7 +282,14 @@ class ConvWeightGrad : public CpuKernel {
     a.dw = call.out<float>(0);
     if (call.has_output(1)) a.db = call.out<float>(1);
     KernelPool pool(host(), error, threads_);
-    routines().conv_pool_backward(a, call.workspace<float>(), pool.parallel());
+    const ConvPoolShape& s = a.shape;
+    for (int64_t g = 0; g < windows_.group; ++g) {
+      routines().conv_pool_backward(a, call.workspace<float>(), pool.parallel());
+      a.x += s.c * a.x_strides.c;
+      a.dy += s.oc * a.dy_strides.c;
+      a.dw += WeightsOfGroup(s);
+      if (a.db != nullptr) a.db += s.oc;
+    }
     return pool.code();
   }
 

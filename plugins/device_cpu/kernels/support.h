@@ -79,6 +79,8 @@ void AddSoftmaxKernels(KernelList& kernels);
 void AddMatMulKernels(KernelList& kernels);
 void AddPoolKernels(KernelList& kernels);
 void AddBatchNormKernels(KernelList& kernels);
+void AddExpandKernels(KernelList& kernels);
+void AddTransposeKernels(KernelList& kernels);
 void AddPoolFused(FusedList& fused);
 
 template <class T>

@@ -16,6 +16,8 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddMatMulKernels(list);
     AddPoolKernels(list);
     AddBatchNormKernels(list);
+    AddExpandKernels(list);
+    AddTransposeKernels(list);
     return list;
   }();
   return {kernels.data(), kernels.size()};
