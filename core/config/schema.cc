@@ -68,7 +68,6 @@ Json TypeSchema(const ConfigType& type, const Bounds& bounds) {
     case Kind::kStruct: schema = TableSchema(*type.table, "", false); break;
     case Kind::kUnion: schema = UnionSchema(type, ""); break;
     case Kind::kCustom:
-      schema["description"] = type.spelling;
       if (type.table != nullptr) schema["anyOf"] = Json::array({TableSchema(*type.table, "", false), {{"type", {"string", "number"}}}});
       break;
   }
@@ -78,7 +77,8 @@ Json TypeSchema(const ConfigType& type, const Bounds& bounds) {
 
 Json FieldSchema(const ConfigField& field) {
   Json schema = TypeSchema(field.type, field.bounds);
-  schema["description"] = field.sentence;
+  const bool custom = field.type.kind == ConfigType::Kind::kCustom;
+  schema["description"] = custom ? fmt::format("{}: {}", field.type.spelling, field.sentence) : field.sentence;
   if (!field.bounds.required) schema["default"] = ToJson(field.default_value);
   return schema;
 }
@@ -102,16 +102,22 @@ Json TableSchema(const ConfigTable& table, const std::string& type_name, bool ty
 
 // --- Markdown -------------------------------------------------------------------------------------------------------
 
-std::string Escaped(std::string text) {
-  for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2)) text.insert(at, 1, '\\');
-  return text;
+// Cells of a table: no bars, no tags.
+std::string Escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '<') out += '\\';
+    out += c;
+  }
+  return out;
 }
 
 std::string KindText(const ConfigField& field) {
   std::string text = field.type.Text();
-  if (field.type.kind == ConfigType::Kind::kText && !field.bounds.names.empty()) {
-    text.clear();
-    for (const std::string& name : field.bounds.names) text += (text.empty() ? "" : ", ") + name;
+  if (!field.bounds.names.empty()) {
+    const bool list = field.type.kind == ConfigType::Kind::kList;
+    text = list ? "list of " : "";
+    for (const std::string& name : field.bounds.names) text += (&name == &field.bounds.names.front() ? "" : ", ") + name;
   }
   if (const std::string bound = field.bounds.NumberText(); !bound.empty()) text += ", " + bound;
   if (field.bounds.min_count && field.bounds.max_count == field.bounds.min_count) {

@@ -111,6 +111,16 @@ std::string JoinOr(const std::vector<std::string>& names) {
   return text;
 }
 
+std::string Plural(const ConfigType& type) {
+  switch (type.kind) {
+    case ConfigType::Kind::kInteger:
+    case ConfigType::Kind::kNumber:
+    case ConfigType::Kind::kText:
+    case ConfigType::Kind::kPath: return type.Text() + "s";
+    default: return type.Text();
+  }
+}
+
 }  // namespace
 
 std::string ConfigType::Text() const {
@@ -122,7 +132,7 @@ std::string ConfigType::Text() const {
     case Kind::kPath: return "path";
     case Kind::kName: return JoinOr(names);
     case Kind::kAny: return "any";
-    case Kind::kList: return fmt::format("list of {}", element[0].Text());
+    case Kind::kList: return fmt::format("list of {}", Plural(element[0]));
     case Kind::kMap: return fmt::format("map of name: {}", element[0].Text());
     case Kind::kStruct: return "map";
     case Kind::kCustom: return spelling;

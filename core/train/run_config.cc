@@ -228,10 +228,47 @@ void CheckEval(const ConfigNode& node, EvalConfig& eval, ConfigReader& reader) {
   }
 }
 
+// `every: 2` counts epochs, `every: {steps: 500}` steps.
+void ReadInterval(const ConfigNode& node, void* object, ConfigReader& reader) {
+  auto& checkpoint = *static_cast<CheckpointConfig*>(object);
+  if (!node.is_map()) return ConfigCodec<std::int64_t>::Read(node, AtLeast(0), checkpoint.every, reader);
+  for (const ConfigEntry& entry : node.entries()) {
+    if (entry.key == "steps") continue;
+    return reader.Fail(entry.key_place, "Unknown key '{}'. Known keys: steps.", reader.PathTo(entry.key));
+  }
+  const ConfigNode* steps = node.Find("steps");
+  if (steps == nullptr) return reader.Complain(node, "needs a number of epochs, or {steps: N}.");
+  const ConfigReader::Scope scope(reader, "steps");
+  checkpoint.steps = 0;
+  ConfigCodec<std::int64_t>::Read(*steps, AtLeast(1), *checkpoint.steps, reader);
+}
+
+ConfigField IntervalField() {
+  ConfigField field;
+  field.name = "every";
+  field.type = {.kind = ConfigType::Kind::kCustom, .spelling = "integer, or {steps: N}"};
+  field.sentence = "epochs between two checkpoints, or steps; 0: none";
+  field.default_value = ConfigNode::Scalar("1");
+  field.read = ReadInterval;
+  field.write = [](const void* object) {
+    const auto& checkpoint = *static_cast<const CheckpointConfig*>(object);
+    if (!checkpoint.steps) return ConfigNode::Scalar(std::to_string(checkpoint.every));
+    return ConfigNode::Map({{"steps", {}, ConfigNode::Scalar(std::to_string(*checkpoint.steps))}});
+  };
+  return field;
+}
+
+// `steps: 500` beside `keep` means `every: {steps: 500}`, and is printed so.
+ConfigField StepsField() {
+  ConfigField field = Field("steps", &CheckpointConfig::steps, AtLeast(1), "short for every: {steps: N}");
+  field.write = [](const void*) { return ConfigNode(); };
+  return field;
+}
+
 void CheckCheckpoint(const ConfigNode& node, CheckpointConfig& checkpoint, ConfigReader& reader) {
   const ConfigEntry* every = node.FindEntry("every");
-  if (checkpoint.steps && every != nullptr) {
-    reader.Fail(every->key_place, "'{}' (epochs) and '{}' both say how often to save. Keep one of the two.",
+  if (checkpoint.steps && every != nullptr && node.Find("steps") != nullptr) {
+    reader.Fail(every->key_place, "'{}' and '{}' both say how often to save. Keep one of the two.",
                 reader.PathTo("every"), reader.PathTo("steps"));
   }
 }
@@ -250,8 +287,8 @@ const ConfigTable& ConfigTableOf(const EvalConfig*) {
 const ConfigTable& ConfigTableOf(const CheckpointConfig*) {
   using T = CheckpointConfig;
   static const ConfigTable table = Table<T>("When and how to save.", {
-      Field("every", &T::every, AtLeast(0), "epochs between two checkpoints; 0: none"),
-      Field("steps", &T::steps, AtLeast(1), "steps between two checkpoints, in place of `every`"),
+      IntervalField(),
+      StepsField(),
       Field("keep", &T::keep, AtLeast(1), "the newest so many stay"),
       Field("format", &T::format, OneOf({"ckpt", "safetensors"}), "form of the files"),
   }, CheckCheckpoint);
@@ -382,9 +419,23 @@ Result<RunConfig> LoadRunConfig(const ConfigSource& source, RunConfigPart part) 
   return ReadRunConfig(root, part);
 }
 
-std::string PrintRunConfig(const RunConfig& config) { return WriteYaml(WriteConfig(config)); }
+namespace {
 
-std::string PrintRunConfigJson(const RunConfig& config) { return ToJson(WriteConfig(config)).dump(2) + "\n"; }
+// Without the sections that a config for plugins alone does not have.
+ConfigNode TreeOf(const RunConfig& config) {
+  const ConfigNode whole = WriteConfig(config);
+  std::vector<ConfigEntry> entries;
+  for (const ConfigEntry& entry : whole.entries()) {
+    if (entry.key != "data" || !config.data.type.empty()) entries.push_back(entry);
+  }
+  return ConfigNode::Map(std::move(entries));
+}
+
+}  // namespace
+
+std::string PrintRunConfig(const RunConfig& config) { return WriteYaml(TreeOf(config)); }
+
+std::string PrintRunConfigJson(const RunConfig& config) { return ToJson(TreeOf(config)).dump(2) + "\n"; }
 
 std::string RunConfigSchemaJson() { return SchemaJson(ConfigTableOf(static_cast<const RunConfig*>(nullptr)), "Tenon run"); }
 
