@@ -46,7 +46,8 @@ class ScreenFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
     if (message.level == spdlog::level::debug) {
-      fmt::format_to(std::back_inserter(out), "debug: {}: ", std::string_view(message.logger_name.data(), message.logger_name.size()));
+      fmt::format_to(std::back_inserter(out),
+                     "debug: {}: ", std::string_view(message.logger_name.data(), message.logger_name.size()));
     } else if (message.level == spdlog::level::warn) {
       Append(&out, "warning: ");
     } else if (message.level == spdlog::level::err) {
@@ -265,8 +266,8 @@ class Logger {
 
   void Report(Recent* message) {
     if (message->repeats == 0) return;
-    const std::string text = fmt::format("{} (repeated {} time{})", message->text, message->repeats,
-                                         message->repeats == 1 ? "" : "s");
+    const std::string text =
+        fmt::format("{} (repeated {} time{})", message->text, message->repeats, message->repeats == 1 ? "" : "s");
     message->repeats = 0;
     Write(message->level, message->component, text, message->place);
   }

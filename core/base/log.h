@@ -50,11 +50,11 @@ void FlushLog();
 void SetBeforeScreenLine(void (*hook)());
 
 // TENON_LOG(kInfo, "plugin", "loaded {}", id): formats only when enabled.
-#define TENON_LOG(level, component, ...)                                              \
-  do {                                                                               \
-    if (::tenon::LogEnabled(::tenon::LogLevel::level, component))                    \
-      ::tenon::Log(::tenon::LogLevel::level, component, fmt::format(__VA_ARGS__),    \
-                   ::tenon::LogPlace{__FILE__, __LINE__, __func__});                 \
+#define TENON_LOG(level, component, ...)                                          \
+  do {                                                                            \
+    if (::tenon::LogEnabled(::tenon::LogLevel::level, component))                 \
+      ::tenon::Log(::tenon::LogLevel::level, component, fmt::format(__VA_ARGS__), \
+                   ::tenon::LogPlace{__FILE__, __LINE__, __func__});              \
   } while (0)
 
 }  // namespace tenon

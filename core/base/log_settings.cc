@@ -18,17 +18,59 @@ struct Module {
   const char* component;
 };
 constexpr Module kModules[] = {
-    {"UNKNOWN", ""}, {"CORE", "base"}, {"ANALYZER", "graph"}, {"COMMON", "base"}, {"DEBUG", "debug"},
-    {"OFFLINE_DEBUG", "debug"}, {"DEVICE", "device"}, {"IR", "graph"}, {"KERNEL", "ops"}, {"MD", "data"},
-    {"ME", "train"}, {"EXPRESS", ""}, {"OPTIMIZER", "passes"}, {"PARALLEL", "comm"}, {"PARSER", "config"},
-    {"PIPELINE", "passes"}, {"PRE_ACT", "passes"}, {"PYNATIVE", "exec"}, {"SESSION", "exec"}, {"UTILS", "base"},
-    {"VM", "exec"}, {"PROFILER", "profile"}, {"PS", ""}, {"PI", ""}, {"FL", ""}, {"DISTRIBUTED", "comm"},
-    {"LITE", "convert"}, {"ARMOUR", ""}, {"RUNTIME_FRAMEWORK", "exec"}, {"GE", ""}, {"API", "api"},
-    {"SYMBOLIC_SHAPE", "passes"}, {"GRAPH_KERNEL", "passes"}, {"LLM_BOOST", ""}, {"TRACE", "profile"},
-    {"INTERNAL_KERNEL", "ops"}, {"EXTENSION", "plugin"},
-    {"BASE", "base"}, {"PLATFORM", "platform"}, {"CONFIG", "config"}, {"TENSOR", "tensor"}, {"PLUGIN", "plugin"},
-    {"COMM", "comm"}, {"OPS", "ops"}, {"GRAPH", "graph"}, {"PASSES", "passes"}, {"EXEC", "exec"}, {"DATA", "data"},
-    {"TRAIN", "train"}, {"PROFILE", "profile"}, {"CONVERT", "convert"}, {"LAUNCH", "launch"}, {"TOOLS", "tools"},
+    {"UNKNOWN", ""},
+    {"CORE", "base"},
+    {"ANALYZER", "graph"},
+    {"COMMON", "base"},
+    {"DEBUG", "debug"},
+    {"OFFLINE_DEBUG", "debug"},
+    {"DEVICE", "device"},
+    {"IR", "graph"},
+    {"KERNEL", "ops"},
+    {"MD", "data"},
+    {"ME", "train"},
+    {"EXPRESS", ""},
+    {"OPTIMIZER", "passes"},
+    {"PARALLEL", "comm"},
+    {"PARSER", "config"},
+    {"PIPELINE", "passes"},
+    {"PRE_ACT", "passes"},
+    {"PYNATIVE", "exec"},
+    {"SESSION", "exec"},
+    {"UTILS", "base"},
+    {"VM", "exec"},
+    {"PROFILER", "profile"},
+    {"PS", ""},
+    {"PI", ""},
+    {"FL", ""},
+    {"DISTRIBUTED", "comm"},
+    {"LITE", "convert"},
+    {"ARMOUR", ""},
+    {"RUNTIME_FRAMEWORK", "exec"},
+    {"GE", ""},
+    {"API", "api"},
+    {"SYMBOLIC_SHAPE", "passes"},
+    {"GRAPH_KERNEL", "passes"},
+    {"LLM_BOOST", ""},
+    {"TRACE", "profile"},
+    {"INTERNAL_KERNEL", "ops"},
+    {"EXTENSION", "plugin"},
+    {"BASE", "base"},
+    {"PLATFORM", "platform"},
+    {"CONFIG", "config"},
+    {"TENSOR", "tensor"},
+    {"PLUGIN", "plugin"},
+    {"COMM", "comm"},
+    {"OPS", "ops"},
+    {"GRAPH", "graph"},
+    {"PASSES", "passes"},
+    {"EXEC", "exec"},
+    {"DATA", "data"},
+    {"TRAIN", "train"},
+    {"PROFILE", "profile"},
+    {"CONVERT", "convert"},
+    {"LAUNCH", "launch"},
+    {"TOOLS", "tools"},
 };
 
 // Component of a module name; nullopt when the name is not known. Names that end in _ADPT are the adapters to device
@@ -56,7 +98,8 @@ Status ReadInteger(const EnvLookup& lookup, const char* name, std::int64_t low, 
   if (!text) return {};
   const std::optional<std::int64_t> value = ParseCount(Trim(*text));
   if (!value || *value < low || *value > high) {
-    return InvalidArgument("The environment variable {} is '{}'. It takes {} ({} to {}).", name, *text, meaning, low, high);
+    return InvalidArgument("The environment variable {} is '{}'. It takes {} ({} to {}).", name, *text, meaning, low,
+                           high);
   }
   *target = static_cast<T>(*value);
   return {};
@@ -67,8 +110,10 @@ Status ReadMode(const EnvLookup& lookup, unsigned* mode) {
   if (!text) return {};
   const std::optional<std::int64_t> value = ParseCount(Trim(*text), 8);
   if (!value || *value < 0 || *value > 0777) {
-    return InvalidArgument("The environment variable GLOG_logfile_mode is '{}'. It takes file permissions as an octal "
-                           "number (0 to 0777).", *text);
+    return InvalidArgument(
+        "The environment variable GLOG_logfile_mode is '{}'. It takes file permissions as an octal "
+        "number (0 to 0777).",
+        *text);
   }
   *mode = static_cast<unsigned>(*value);
   return {};
@@ -174,7 +219,8 @@ void ReadComponentLevels(std::string_view text, LogSettings* settings) {
     if (!component) {
       settings->warnings.push_back(fmt::format("Undefined module name {}, ignore it", pair.first));
     } else if (pair.second.size() != 1 || pair.second[0] > '4') {
-      settings->warnings.push_back(fmt::format("Illegal log level value {} for {}, ignore it.", pair.second, pair.first));
+      settings->warnings.push_back(
+          fmt::format("Illegal log level value {} for {}, ignore it.", pair.second, pair.first));
     } else if (!component->empty()) {
       settings->component_levels[*component] = static_cast<LogLevel>(pair.second[0] - '0');
     }
@@ -203,8 +249,9 @@ Result<LogSettings> ReadLogSettings(const LogOptions& options, const EnvLookup& 
   if (!settings.to_screen) {
     const std::optional<std::string> folder = lookup("GLOG_log_dir");
     if (!folder || folder->empty()) {
-      return InvalidArgument("GLOG_logtostderr=0 sends the log to files, but GLOG_log_dir, the folder for them, is not "
-                             "set. Set it, or leave GLOG_logtostderr at 1.");
+      return InvalidArgument(
+          "GLOG_logtostderr=0 sends the log to files, but GLOG_log_dir, the folder for them, is not "
+          "set. Set it, or leave GLOG_logtostderr at 1.");
     }
     TENON_ASSIGN(const std::string rank, RankFolder(lookup));
     settings.folder = *folder + "/" + rank + "/logs";

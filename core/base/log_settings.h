@@ -15,17 +15,17 @@ namespace tenon {
 
 // What the logger does after the environment was applied to LogOptions.
 struct LogSettings {
-  LogLevel level = LogLevel::kWarning;         // lowest level shown, for components without their own
-  LogLevel file_level = LogLevel::kInfo;       // lowest level of `file`
-  std::string file;                            // plain log file, or empty
-  bool to_screen = true;                       // false: files below `folder`, the screen gets screen_threshold and above
+  LogLevel level = LogLevel::kWarning;    // lowest level shown, for components without their own
+  LogLevel file_level = LogLevel::kInfo;  // lowest level of `file`
+  std::string file;                       // plain log file, or empty
+  bool to_screen = true;                  // false: files below `folder`, the screen gets screen_threshold and above
   LogLevel screen_threshold = LogLevel::kWarning;
-  std::string folder;                          // <GLOG_log_dir>/rank_<id>/logs
+  std::string folder;                               // <GLOG_log_dir>/rank_<id>/logs
   std::int64_t max_bytes = std::int64_t{50} << 20;  // a level file is rotated beyond this size
-  int backups = 30;                            // rotated files kept for each level file
-  unsigned mode = 0600;                        // permissions of the active level file; closed files lose the write bits
+  int backups = 30;                                 // rotated files kept for each level file
+  unsigned mode = 0600;  // permissions of the active level file; closed files lose the write bits
   std::map<std::string, LogLevel, std::less<>> component_levels;  // beat `level`
-  std::vector<std::string> warnings;           // about ignored parts of MS_SUBMODULE_LOG_v
+  std::vector<std::string> warnings;                              // about ignored parts of MS_SUBMODULE_LOG_v
 };
 
 using EnvLookup = std::function<std::optional<std::string>(const char*)>;

@@ -27,8 +27,10 @@ bool LooksLikeSafetensors(std::span<const std::uint8_t> bytes) {
 Status CheckKind(std::span<const std::uint8_t> bytes, CheckpointFormat format) {
   if (bytes.empty()) return Error(Code::kDataLoss, "The file is empty.");
   if (const std::string_view encryption = EncryptionOf(bytes); !encryption.empty()) {
-    return InvalidArgument("The file is encrypted ({}). Tenon reads plain checkpoints; load it with its key in the "
-                           "program that wrote it and save it without one.", encryption);
+    return InvalidArgument(
+        "The file is encrypted ({}). Tenon reads plain checkpoints; load it with its key in the "
+        "program that wrote it and save it without one.",
+        encryption);
   }
   TENON_INVALID_IF(BeginsWith(bytes, "PK\x03\x04") || BeginsWith(bytes, "\x80\x02"),
                    "The content is not a .{} file but a zip archive or a pickle, as PyTorch and NumPy write them.",
@@ -51,9 +53,7 @@ const Tensor* Checkpoint::Find(std::string_view name) const {
   return nullptr;
 }
 
-std::string_view NameOf(CheckpointFormat format) {
-  return format == CheckpointFormat::kCkpt ? "ckpt" : "safetensors";
-}
+std::string_view NameOf(CheckpointFormat format) { return format == CheckpointFormat::kCkpt ? "ckpt" : "safetensors"; }
 
 Result<CheckpointFormat> CheckpointFormatOfPath(std::string_view path) {
   if (path.ends_with(".ckpt")) return CheckpointFormat::kCkpt;
@@ -66,8 +66,8 @@ Result<Checkpoint> LoadCheckpoint(const std::string& path, CheckpointFileInfo* i
   TENON_ASSIGN(const MappedFile file, MappedFile::Open(path));
   TENON_TRY_WHILE(CheckKind(file.bytes(), format), "loading '{}'", path);
   bool checksum = false;
-  Result<Checkpoint> checkpoint = format == CheckpointFormat::kCkpt ? ReadCkpt(file.bytes(), &checksum)
-                                                                     : ReadSafetensors(file.bytes(), &checksum);
+  Result<Checkpoint> checkpoint =
+      format == CheckpointFormat::kCkpt ? ReadCkpt(file.bytes(), &checksum) : ReadSafetensors(file.bytes(), &checksum);
   if (!checkpoint.ok()) return std::move(checkpoint).status().While(fmt::format("loading '{}'", path));
   if (info != nullptr) *info = {format, static_cast<std::int64_t>(file.bytes().size()), checksum};
   return checkpoint;

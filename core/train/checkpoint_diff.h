@@ -16,13 +16,13 @@ struct DiffTolerance {
 // One tensor that both checkpoints have and that is not equal.
 struct TensorDifference {
   std::string name;
-  std::string a, b;                // "float32[3,4]"
-  bool same_kind = false;          // type and shape are equal; else nothing below is set
+  std::string a, b;        // "float32[3,4]"
+  bool same_kind = false;  // type and shape are equal; else nothing below is set
   std::int64_t elements = 0;
   std::int64_t differing = 0;
-  double max_abs = 0;              // over pairs of finite values
+  double max_abs = 0;  // over pairs of finite values
   double max_rel = 0;
-  std::vector<std::int64_t> first; // index of the first difference
+  std::vector<std::int64_t> first;  // index of the first difference
   double first_a = 0, first_b = 0;
 };
 

@@ -56,7 +56,8 @@ Result<std::string> CheckpointFolder::Save(const RunState& state) const {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) {
-    return Error(Code::kPermissionDenied, "The folder '{}' for checkpoints cannot be made: {}.", folder_, error.message());
+    return Error(Code::kPermissionDenied, "The folder '{}' for checkpoints cannot be made: {}.", folder_,
+                 error.message());
   }
   const std::string path =
       fmt::format("{}/{}-{}_{}.{}", folder_, name_, state.epoch, state.step_in_epoch, NameOf(format_));
@@ -73,7 +74,8 @@ void CheckpointFolder::RemoveOldest(const std::string& saved) const {
   for (std::size_t i = 0; i + others < files.size(); ++i) {
     std::error_code error;
     std::filesystem::remove(files[i].path, error);
-    if (error) TENON_LOG(kWarning, "train", "The old checkpoint '{}' cannot be removed: {}.", files[i].path, error.message());
+    if (error)
+      TENON_LOG(kWarning, "train", "The old checkpoint '{}' cannot be removed: {}.", files[i].path, error.message());
   }
 }
 

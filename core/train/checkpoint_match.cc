@@ -33,8 +33,10 @@ std::string CommonPrefix(const std::vector<std::string>& with, const std::vector
 
 std::string Hint(const MatchReport& report) {
   if (const std::string prefix = CommonPrefix(report.extra, report.missing); !prefix.empty()) {
-    return fmt::format("\nThe names of the file begin with '{0}', those of the network do not: rename {{\"{0}\": \"\"}} "
-                       "takes it off.", prefix);
+    return fmt::format(
+        "\nThe names of the file begin with '{0}', those of the network do not: rename {{\"{0}\": \"\"}} "
+        "takes it off.",
+        prefix);
   }
   if (const std::string prefix = CommonPrefix(report.missing, report.extra); !prefix.empty()) {
     return fmt::format("\nThe names of the network begin with '{0}', those of the file do not.", prefix);
@@ -70,8 +72,8 @@ Result<MatchReport> MatchTensors(const Checkpoint& checkpoint, std::span<const T
   for (const NamedTensor& entry : checkpoint.tensors) {
     const std::string name = Renamed(entry.name, options.rename);
     const auto [place, inserted] = sources.emplace(name, Source{&entry});
-    TENON_INVALID_IF(!inserted, "After renaming, '{}' and '{}' of the file are both called '{}'.", place->second.entry->name,
-                     entry.name, name);
+    TENON_INVALID_IF(!inserted, "After renaming, '{}' and '{}' of the file are both called '{}'.",
+                     place->second.entry->name, entry.name, name);
   }
 
   MatchReport report;
@@ -89,8 +91,8 @@ Result<MatchReport> MatchTensors(const Checkpoint& checkpoint, std::span<const T
       report.tensors[i] = &tensor;
       ++report.loaded;
     } else {
-      report.mismatched.push_back(fmt::format("{}: the file has {}, the network needs {}{}", target.name, tensor.Describe(),
-                                              NameOf(target.dtype), target.shape));
+      report.mismatched.push_back(fmt::format("{}: the file has {}, the network needs {}{}", target.name,
+                                              tensor.Describe(), NameOf(target.dtype), target.shape));
     }
   }
   for (const NamedTensor& entry : checkpoint.tensors) {
@@ -103,8 +105,8 @@ Result<MatchReport> MatchTensors(const Checkpoint& checkpoint, std::span<const T
                            report.mismatched.size(), report.extra.size(), Problems(report));
   }
   if (options.lenient && report.loaded == 0 && !targets.empty()) {
-    return InvalidArgument("Nothing in the checkpoint fits: {} missing, {} mismatched, {} extra.{}", report.missing.size(),
-                           report.mismatched.size(), report.extra.size(), Problems(report));
+    return InvalidArgument("Nothing in the checkpoint fits: {} missing, {} mismatched, {} extra.{}",
+                           report.missing.size(), report.mismatched.size(), report.extra.size(), Problems(report));
   }
   return report;
 }

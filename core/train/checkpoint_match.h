@@ -30,7 +30,7 @@ struct MatchOptions {
 
 // Which tensor of the file goes where, and what did not fit.
 struct MatchReport {
-  std::vector<const Tensor*> tensors;   // one for each target, null where there is none; they belong to the checkpoint
+  std::vector<const Tensor*> tensors;  // one for each target, null where there is none; they belong to the checkpoint
   std::int64_t loaded = 0;
   std::vector<std::string> missing;     // targets without a tensor in the file
   std::vector<std::string> extra;       // tensors of the file without a target

@@ -22,10 +22,11 @@ constexpr std::string_view kSkippedSteps = "loss_scale_skipped_steps";
 constexpr std::string_view kVersion = "tenon_version";
 constexpr std::string_view kExtraPrefix = "train.";
 
-constexpr std::string_view kRunScalars[] = {kGlobalStep, kLearningRate, kMomentum,  kEpoch,        kStep,   kStepInEpoch,
-                                            kSeed,       kScale,        kGoodSteps, kSkippedSteps, kVersion, "beta1_power",
-                                            "beta2_power"};
-constexpr std::string_view kStatePrefixes[] = {"moments.", "moment1.", "moment2.", "adam_m.", "adam_v.", "accum.", "stat."};
+constexpr std::string_view kRunScalars[] = {kGlobalStep,  kLearningRate, kMomentum,    kEpoch,     kStep,
+                                            kStepInEpoch, kSeed,         kScale,       kGoodSteps, kSkippedSteps,
+                                            kVersion,     "beta1_power", "beta2_power"};
+constexpr std::string_view kStatePrefixes[] = {"moments.", "moment1.", "moment2.", "adam_m.",
+                                               "adam_v.",  "accum.",   "stat."};
 
 // "1.2.3" as 1002003, so that it is a number in every format.
 std::int64_t VersionNumber() {
@@ -61,8 +62,10 @@ std::optional<double> Number(const Checkpoint& checkpoint, std::string_view name
 Result<std::int64_t> Integer(const Checkpoint& checkpoint, std::string_view name, std::int64_t low) {
   const Tensor* tensor = checkpoint.Find(name);
   if (tensor == nullptr) {
-    return Error(Code::kFailedPrecondition, "The checkpoint has no '{}'. It holds weights only and cannot continue a run; "
-                 "init_from takes weights from it.", name);
+    return Error(Code::kFailedPrecondition,
+                 "The checkpoint has no '{}'. It holds weights only and cannot continue a run; "
+                 "init_from takes weights from it.",
+                 name);
   }
   if (tensor->elements() != 1 || !IsInteger(tensor->dtype())) {
     return Error(Code::kDataLoss, "'{}' of the checkpoint is {}; an integer was expected.", name, tensor->Describe());

@@ -21,15 +21,15 @@ struct RunState {
   std::int64_t step_in_epoch = 0;            // steps done in it; at its end the number of its steps
   std::int64_t global_step = 0;              // steps done in all
   std::int64_t seed = 0;
-  double learning_rate = 0;                  // of the last step, for people and MindSpore; a run computes its own
-  std::optional<double> momentum;            // of optimisers that have it, likewise
-  struct Scaler {                            // of mixed precision
+  double learning_rate = 0;        // of the last step, for people and MindSpore; a run computes its own
+  std::optional<double> momentum;  // of optimisers that have it, likewise
+  struct Scaler {                  // of mixed precision
     double scale = 1;
-    std::int64_t good_steps = 0;             // since the last overflow or change
+    std::int64_t good_steps = 0;  // since the last overflow or change
     std::int64_t skipped_steps = 0;
   };
   std::optional<Scaler> scaler;
-  std::vector<NamedTensor> extra;            // what else the loop keeps; names as "train.<what>", so that they are told apart
+  std::vector<NamedTensor> extra;  // what else the loop keeps; names as "train.<what>", so that they are told apart
 };
 
 // Name of the optimiser's tensor for a parameter, as MindSpore names it: slot "momentum" -> "moments.<parameter>",

@@ -160,9 +160,7 @@ Result<RawValue> ReadValue(WireReader reader) {
 }
 
 // "Float32 [2,3]" of a file, also for types and dims that no tensor has.
-std::string Describe(const RawValue& value) {
-  return fmt::format("{} [{}]", value.type, fmt::join(value.dims, ","));
-}
+std::string Describe(const RawValue& value) { return fmt::format("{} [{}]", value.type, fmt::join(value.dims, ",")); }
 
 // UTF-8 of UTF-32; nullopt when a number is no character.
 std::optional<std::string> DecodeText(std::span<const std::uint8_t> content) {
@@ -204,14 +202,17 @@ class Assembler {
     }
     if (!value.has_tensor || !value.has_type || !value.has_content) {
       return Error(Code::kDataLoss, "Tensor '{}' at byte {} has no {}.", value.tag, value.offset,
-                   !value.has_tensor ? "value" : !value.has_type ? "type" : "content");
+                   !value.has_tensor ? "value"
+                   : !value.has_type ? "type"
+                                     : "content");
     }
     if (open_) {
       if (value.tag != NameOfLast()) return TooShort();
       return Continue(value);
     }
     if (!names_.insert(value.tag).second) {
-      return Error(Code::kDataLoss, "The name '{}' appears twice, the second time at byte {}.", value.tag, value.offset);
+      return Error(Code::kDataLoss, "The name '{}' appears twice, the second time at byte {}.", value.tag,
+                   value.offset);
     }
     return value.type == kText ? TakeText(value) : Begin(value, left);
   }
@@ -249,7 +250,8 @@ class Assembler {
     const std::int64_t content = static_cast<std::int64_t>(value.content.size());
     if (dims.size() == 1 && dims[0] == 0 && content == SizeOf(dtype)) dims = {};
     Result<Shape> shape = Shape::Make(dims);
-    if (!shape.ok()) return std::move(shape).status().While(fmt::format("reading tensor '{}' at byte {}", value.tag, value.offset));
+    if (!shape.ok())
+      return std::move(shape).status().While(fmt::format("reading tensor '{}' at byte {}", value.tag, value.offset));
     const std::int64_t count = shape->elements();
     description_ = Describe(value);
     if (count > left / SizeOf(dtype)) {
@@ -272,8 +274,9 @@ class Assembler {
     const Tensor& tensor = checkpoint_.tensors.back().tensor;
     const std::int64_t content = static_cast<std::int64_t>(value.content.size());
     if (value.dims != dims_ || value.type != type_ || filled_ == 0) {
-      return Error(Code::kDataLoss, "The pieces of tensor '{}' do not belong together: {} of {} bytes, then {} at byte {}.",
-                   value.tag, description_, filled_, Describe(value), value.offset);
+      return Error(Code::kDataLoss,
+                   "The pieces of tensor '{}' do not belong together: {} of {} bytes, then {} at byte {}.", value.tag,
+                   description_, filled_, Describe(value), value.offset);
     }
     if (content > tensor.bytes() - filled_ || content == 0) {
       return Error(Code::kDataLoss, "Tensor '{}' is {}, which takes {} bytes; the file has {} bytes for it.", value.tag,
@@ -325,8 +328,10 @@ Status CheckChecksum(std::span<const std::uint8_t>* file, bool* checksum) {
   }
   const std::uint32_t computed = Crc32(0, file->data(), file->size());
   if (!fits || stored != computed) {
-    return Error(Code::kDataLoss, "The checksum is wrong: the file says {:08x}, its content gives {:08x}. It was changed "
-                 "or damaged after it was written.", stored, computed);
+    return Error(Code::kDataLoss,
+                 "The checksum is wrong: the file says {:08x}, its content gives {:08x}. It was changed "
+                 "or damaged after it was written.",
+                 stored, computed);
   }
   if (checksum != nullptr) *checksum = true;
   return {};

@@ -49,9 +49,7 @@ std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+double Now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 
@@ -69,8 +67,8 @@ std::uint32_t MaskedCrc32c(std::string_view data) {
 Result<EventFile> EventFile::Create(const std::string& folder, std::optional<std::int64_t> resume_step) {
   static std::atomic<int> counter{0};
   EventFile file;
-  const std::string path = fmt::format("{}/events.out.tfevents.{:010}.{}.{}.{}", folder, static_cast<std::int64_t>(Now()),
-                                       HostName(), getpid(), counter++);
+  const std::string path = fmt::format("{}/events.out.tfevents.{:010}.{}.{}.{}", folder,
+                                       static_cast<std::int64_t>(Now()), HostName(), getpid(), counter++);
   TENON_ASSIGN(file.file_, AppendFile::Open(path, true));
   for (std::string* buffer : {&file.value_, &file.summary_, &file.event_, &file.record_}) buffer->reserve(512);
   TENON_TRY(file.WriteEvent(0, kEventFileVersion, "brain.Event:2"));

@@ -137,7 +137,8 @@ Result<std::vector<std::uint8_t>> Inflate(Bytes packed, std::uint64_t size) {
   if (size / kMaxRatio > packed.size()) return Damaged("an entry claims more bytes than it can hold");
   std::vector<std::uint8_t> out(static_cast<std::size_t>(size));
   z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Error(Code::kResourceExhausted, "There is no memory to unpack.");
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+    return Error(Code::kResourceExhausted, "There is no memory to unpack.");
   std::size_t given = 0, taken = 0;
   int result = Z_OK;
   constexpr std::size_t kPiece = std::size_t{1} << 30;
@@ -165,8 +166,10 @@ Result<Tensor> ReadEntry(Bytes file, const Entry& entry) {
     TENON_ASSIGN(unpacked, Inflate(content, entry.size));
     content = unpacked;
   } else if (entry.method != 0) {
-    return InvalidArgument("It is packed with the method {}, which Tenon does not read; numpy's savez and savez_compressed "
-                           "write files that it reads.", entry.method);
+    return InvalidArgument(
+        "It is packed with the method {}, which Tenon does not read; numpy's savez and savez_compressed "
+        "write files that it reads.",
+        entry.method);
   }
   if (content.size() != entry.size) return Damaged("an entry has another size than the directory says");
   if (Crc32(0, content.data(), content.size()) != entry.crc) return Damaged("the checksum of an entry is wrong");
@@ -183,7 +186,8 @@ Result<Checkpoint> ReadNpz(Bytes file) {
   std::unordered_set<std::string> names;
   for (const Entry& entry : entries) {
     if (!entry.name.ends_with(".npy")) {
-      return InvalidArgument("The archive holds '{}', which is no .npy file; it was not written by numpy.savez.", entry.name);
+      return InvalidArgument("The archive holds '{}', which is no .npy file; it was not written by numpy.savez.",
+                             entry.name);
     }
     TENON_ASSIGN_WHILE(Tensor tensor, ReadEntry(file, entry), "reading '{}' of the archive", entry.name);
     const std::string name = entry.name.substr(0, entry.name.size() - 4);

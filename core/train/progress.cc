@@ -45,14 +45,15 @@ std::string FormatProgress(const ProgressState& state, int width) {
     line += fmt::format(" [{}{}]", std::string(static_cast<std::size_t>(filled), '='),
                         std::string(static_cast<std::size_t>(width - filled), ' '));
   }
-  line += fmt::format(" {}{}  loss {:.4f}  lr {:.4g}", width > 0 ? "" : "step ", OfTotal(state.step, state.steps), state.loss,
-                      state.lr);
+  line += fmt::format(" {}{}  loss {:.4f}  lr {:.4g}", width > 0 ? "" : "step ", OfTotal(state.step, state.steps),
+                      state.loss, state.lr);
   if (state.samples_per_s > 0) line += fmt::format("  {} samples/s", FormatRate(state.samples_per_s));
   return line;
 }
 
 Progress::Progress(std::FILE* out, std::optional<bool> terminal)
-    : out_(out), terminal_(terminal.value_or(out != nullptr && isatty(fileno(out)) == 1)),
+    : out_(out),
+      terminal_(terminal.value_or(out != nullptr && isatty(fileno(out)) == 1)),
       last_(std::chrono::steady_clock::now()) {
   if (terminal_ && out_ != nullptr) SetBeforeScreenLine(EraseBeforeLogLine);
 }

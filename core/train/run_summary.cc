@@ -55,7 +55,8 @@ Json ToObject(const RunSummary& s) {
     return Json{{"fast", count.fast}, {"reference", count.reference}};
   });
   json["fusions"] = Object(s.fusions, [](std::int64_t count) { return Json(count); });
-  json["plan_cache"] = {{"hits", s.plan_cache.hits}, {"misses", s.plan_cache.misses}, {"evictions", s.plan_cache.evictions}};
+  json["plan_cache"] = {
+      {"hits", s.plan_cache.hits}, {"misses", s.plan_cache.misses}, {"evictions", s.plan_cache.evictions}};
   json["fallbacks"] = List(s.fallbacks, [](const RunSummary::Fallback& f) {
     return Json{{"node", f.node}, {"op", f.op}, {"device", f.device}, {"reason", f.reason}};
   });

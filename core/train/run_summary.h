@@ -38,8 +38,8 @@ struct RunSummary {
     std::int64_t fast = 0;
     std::int64_t reference = 0;
   };
-  std::map<std::string, KernelCount> kernels;     // by operator
-  std::map<std::string, std::int64_t> fusions;    // by name
+  std::map<std::string, KernelCount> kernels;   // by operator
+  std::map<std::string, std::int64_t> fusions;  // by name
   struct PlanCache {
     std::int64_t hits = 0, misses = 0, evictions = 0;
   } plan_cache;

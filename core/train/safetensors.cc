@@ -22,9 +22,9 @@ struct TypeName {
   std::string_view name;
 };
 constexpr TypeName kTypeNames[] = {
-    {DType::kBool, "BOOL"}, {DType::kU8, "U8"},   {DType::kI8, "I8"},   {DType::kU16, "U16"}, {DType::kI16, "I16"},
+    {DType::kBool, "BOOL"}, {DType::kU8, "U8"},     {DType::kI8, "I8"},   {DType::kU16, "U16"}, {DType::kI16, "I16"},
     {DType::kF16, "F16"},   {DType::kBF16, "BF16"}, {DType::kU32, "U32"}, {DType::kI32, "I32"}, {DType::kF32, "F32"},
-    {DType::kU64, "U64"},   {DType::kI64, "I64"}, {DType::kF64, "F64"},
+    {DType::kU64, "U64"},   {DType::kI64, "I64"},   {DType::kF64, "F64"},
 };
 constexpr const char* kMetadata = "__metadata__";
 constexpr std::uint64_t kLengthBytes = 8;
@@ -37,7 +37,8 @@ constexpr const char* kForeignChecksum = "crc_num";
 bool IsIntegerScalar(const Tensor& tensor) { return tensor.shape().rank() == 0 && IsInteger(tensor.dtype()); }
 
 bool HasIntegerScalar(const std::vector<NamedTensor>& tensors) {
-  return std::any_of(tensors.begin(), tensors.end(), [](const NamedTensor& entry) { return IsIntegerScalar(entry.tensor); });
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const NamedTensor& entry) { return IsIntegerScalar(entry.tensor); });
 }
 
 std::vector<const NamedTensor*> SortedByName(const std::vector<NamedTensor>& tensors) {
@@ -157,8 +158,9 @@ Result<Slot> ReadSlot(const std::string& name, const Json& entry, std::uint64_t 
   const std::uint64_t size = static_cast<std::uint64_t>(SizeOf(slot.dtype));
   const std::uint64_t bytes = slot.end - slot.begin;
   if (bytes % size != 0 || bytes / size != static_cast<std::uint64_t>(slot.shape.elements())) {
-    return Error(Code::kDataLoss, "Tensor '{}' is {}{}, which are {} elements of {} bytes; the file has {} bytes for it.",
-                 name, NameOf(slot.dtype), slot.shape, slot.shape.elements(), size, bytes);
+    return Error(Code::kDataLoss,
+                 "Tensor '{}' is {}{}, which are {} elements of {} bytes; the file has {} bytes for it.", name,
+                 NameOf(slot.dtype), slot.shape, slot.shape.elements(), size, bytes);
   }
   return slot;
 }
@@ -168,7 +170,8 @@ Status CheckCover(const std::vector<Slot>& slots, std::uint64_t data_bytes) {
   std::uint64_t at = 0;
   const Slot* before = nullptr;
   for (const Slot& slot : slots) {
-    if (slot.begin < at) return Error(Code::kDataLoss, "Tensors '{}' and '{}' overlap in the file.", before->name, slot.name);
+    if (slot.begin < at)
+      return Error(Code::kDataLoss, "Tensors '{}' and '{}' overlap in the file.", before->name, slot.name);
     if (slot.begin > at) {
       return Error(Code::kDataLoss, "Bytes {} to {} of the values belong to no tensor.", at, slot.begin);
     }
@@ -204,14 +207,17 @@ Status CheckChecksum(const Json& header, const std::vector<NamedTensor>& tensors
   const std::optional<std::uint32_t> computed = own ? ChecksumOf(tensors) : ForeignChecksumOf(tensors);
   if (!computed) return {};
   if (text != std::to_string(*computed)) {
-    return Error(Code::kDataLoss, "The checksum is wrong: the file says {}, its content gives {}. It was changed or "
-                 "damaged after it was written.", text, *computed);
+    return Error(Code::kDataLoss,
+                 "The checksum is wrong: the file says {}, its content gives {}. It was changed or "
+                 "damaged after it was written.",
+                 text, *computed);
   }
   if (checksum != nullptr) *checksum = true;
   return {};
 }
 
-Result<std::string> MakeHeader(const std::vector<const NamedTensor*>& order, const Checkpoint& checkpoint, bool checksum) {
+Result<std::string> MakeHeader(const std::vector<const NamedTensor*>& order, const Checkpoint& checkpoint,
+                               bool checksum) {
   Json header;
   header[kMetadata] = Json::object();
   const std::string crc = checksum ? std::to_string(ChecksumOf(checkpoint.tensors)) : "";
@@ -268,7 +274,8 @@ Status WriteSafetensors(const Checkpoint& checkpoint, bool checksum, const ByteS
 
 Result<Checkpoint> ReadSafetensors(std::span<const std::uint8_t> file, bool* checksum) {
   if (checksum != nullptr) *checksum = false;
-  if (file.size() < kLengthBytes) return Error(Code::kDataLoss, "The file has {} bytes, too few for a header.", file.size());
+  if (file.size() < kLengthBytes)
+    return Error(Code::kDataLoss, "The file has {} bytes, too few for a header.", file.size());
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), sizeof(length));
   if (length > kMaxHeader || length > file.size() - kLengthBytes) {
@@ -286,9 +293,8 @@ Result<Checkpoint> ReadSafetensors(std::span<const std::uint8_t> file, bool* che
     TENON_ASSIGN(Slot slot, ReadSlot(entry.key(), entry.value(), data_bytes));
     slots.push_back(std::move(slot));
   }
-  std::stable_sort(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-  });
+  std::stable_sort(slots.begin(), slots.end(),
+                   [](const Slot& a, const Slot& b) { return std::pair(a.begin, a.end) < std::pair(b.begin, b.end); });
   TENON_TRY(CheckCover(slots, data_bytes));
   Checkpoint checkpoint;
   for (const Slot& slot : slots) {

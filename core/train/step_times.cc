@@ -20,7 +20,8 @@ void StepTimes::Add(double milliseconds) {
 
 std::optional<double> StepTimes::Quantile(double q) const {
   if (count_ == 0) return std::nullopt;
-  const std::int64_t rank = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(q * static_cast<double>(count_))));
+  const std::int64_t rank =
+      std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(q * static_cast<double>(count_))));
   std::int64_t seen = 0;
   std::size_t bucket = 0;
   while (bucket + 1 < kBuckets && seen + buckets_[bucket] < rank) seen += buckets_[bucket++];

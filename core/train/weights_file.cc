@@ -9,7 +9,8 @@ namespace tenon {
 Result<Checkpoint> LoadWeights(const std::string& path) {
   if (!path.ends_with(".npz")) {
     TENON_INVALID_IF(!CheckpointFormatOfPath(path).ok(),
-                     "'{}' is not the name of a file with weights; the names end in .ckpt, .safetensors or .npz.", path);
+                     "'{}' is not the name of a file with weights; the names end in .ckpt, .safetensors or .npz.",
+                     path);
     return LoadCheckpoint(path);
   }
   TENON_ASSIGN(const MappedFile file, MappedFile::Open(path));
@@ -18,13 +19,15 @@ Result<Checkpoint> LoadWeights(const std::string& path) {
   return weights;
 }
 
-Result<MatchReport> MatchWeights(const Checkpoint& weights, std::span<const TensorTarget> parameters, const InitFrom& from) {
+Result<MatchReport> MatchWeights(const Checkpoint& weights, std::span<const TensorTarget> parameters,
+                                 const InitFrom& from) {
   MatchOptions options;
   options.lenient = !from.strict;
   options.rename = from.rename;
   options.ignore = [](const std::string& name) { return IsRunScalarName(name) || IsOptimizerStateName(name); };
   Result<MatchReport> report = MatchTensors(weights, parameters, options);
-  if (!report.ok()) return std::move(report).status().While(fmt::format("taking the first weights from '{}'", from.path));
+  if (!report.ok())
+    return std::move(report).status().While(fmt::format("taking the first weights from '{}'", from.path));
   return report;
 }
 

@@ -22,6 +22,7 @@ Result<Checkpoint> LoadWeights(const std::string& path);
 
 // Matches a file with the parameters of a network. What belongs to a run (optimiser, step, seed) is passed over; else
 // as MatchTensors. The tensors of the report belong to `weights`.
-Result<MatchReport> MatchWeights(const Checkpoint& weights, std::span<const TensorTarget> parameters, const InitFrom& from);
+Result<MatchReport> MatchWeights(const Checkpoint& weights, std::span<const TensorTarget> parameters,
+                                 const InitFrom& from);
 
 }  // namespace tenon

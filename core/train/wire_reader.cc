@@ -20,7 +20,8 @@ Result<std::uint64_t> WireReader::Varint() {
 }
 
 Result<std::uint64_t> WireReader::Fixed(std::size_t bytes) {
-  if (message_.size() - at_ < bytes) return Error(Code::kDataLoss, "The file ends inside a number at byte {}.", offset());
+  if (message_.size() - at_ < bytes)
+    return Error(Code::kDataLoss, "The file ends inside a number at byte {}.", offset());
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < bytes; ++i) value |= static_cast<std::uint64_t>(message_[at_ + i]) << (8 * i);
   at_ += bytes;

@@ -12,7 +12,7 @@ namespace tenon {
 // One field of a protobuf message.
 struct WireField {
   std::uint64_t number = 0;
-  bool is_bytes = false;                // length-delimited: `bytes`; else `value`
+  bool is_bytes = false;  // length-delimited: `bytes`; else `value`
   std::uint64_t value = 0;
   std::span<const std::uint8_t> bytes;  // points into the message
 
@@ -32,7 +32,9 @@ class WireReader {
   Result<std::uint64_t> Varint();
   std::int64_t offset() const { return offset_ + static_cast<std::int64_t>(at_); }
   // Place of `bytes`, a part of this message.
-  std::int64_t OffsetOf(std::span<const std::uint8_t> bytes) const { return offset_ + (bytes.data() - message_.data()); }
+  std::int64_t OffsetOf(std::span<const std::uint8_t> bytes) const {
+    return offset_ + (bytes.data() - message_.data());
+  }
 
  private:
   Result<std::uint64_t> Fixed(std::size_t bytes);

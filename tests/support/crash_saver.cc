@@ -56,7 +56,8 @@ int Check(const std::string& folder, const CheckpointFolder& checkpoints) {
     }
   }
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (IsTemporaryName(entry.path().filename().string())) return Fail("a temporary file is left: " + entry.path().string());
+    if (IsTemporaryName(entry.path().filename().string()))
+      return Fail("a temporary file is left: " + entry.path().string());
   }
   std::printf("%.0f\n", static_cast<double>(NumberOf(*found)));
   return 0;

@@ -90,8 +90,11 @@ std::vector<NamedTensor> ParametersOf(const Checkpoint& checkpoint) {
 
 Json TensorJson(const NamedTensor& entry) {
   const Tensor& tensor = entry.tensor;
-  Json json = {{"name", entry.name}, {"dtype", NameOf(tensor.dtype())}, {"shape", tensor.shape().dims()},
-               {"elements", tensor.elements()}, {"bytes", tensor.bytes()}};
+  Json json = {{"name", entry.name},
+               {"dtype", NameOf(tensor.dtype())},
+               {"shape", tensor.shape().dims()},
+               {"elements", tensor.elements()},
+               {"bytes", tensor.bytes()}};
   if (tensor.shape().rank() == 0) {
     json["value"] = ScalarJson(tensor);
   } else {
@@ -137,7 +140,8 @@ void ShowText(const std::string& path, const Checkpoint& checkpoint, const Check
     }
     Print(line + "\n");
   }
-  for (const Checkpoint::Text& text : checkpoint.texts) Print(fmt::format("  {:<{}}  text  {}\n", text.name, width, text.value));
+  for (const Checkpoint::Text& text : checkpoint.texts)
+    Print(fmt::format("  {:<{}}  text  {}\n", text.name, width, text.value));
   Print(fmt::format("{} tensors, {} elements\n", checkpoint.tensors.size(), elements));
 }
 
@@ -168,9 +172,9 @@ void DiffText(const CkptDiffOptions& options, const CheckpointDiff& diff) {
       Print(fmt::format("{}: {} and {}\n", d.name, d.a, d.b));
       continue;
     }
-    Print(fmt::format("{}: {}, {} of {} values differ, by up to {:.6g} (relative {:.3g}); first at [{}]: {} and {}\n", d.name,
-                      d.a, d.differing, d.elements, d.max_abs, d.max_rel, fmt::join(d.first, ","), Text(d.first_a),
-                      Text(d.first_b)));
+    Print(fmt::format("{}: {}, {} of {} values differ, by up to {:.6g} (relative {:.3g}); first at [{}]: {} and {}\n",
+                      d.name, d.a, d.differing, d.elements, d.max_abs, d.max_rel, fmt::join(d.first, ","),
+                      Text(d.first_a), Text(d.first_b)));
   }
   Print(fmt::format("{} tensors are equal, {} differ, {} are in one file only\n", diff.equal, diff.different.size(),
                     diff.only_a.size() + diff.only_b.size()));

@@ -57,8 +57,8 @@ TEST(LogSettings, FilesNeedAFolder) {
   const auto with = Read({{"GLOG_logtostderr", "0"}, {"GLOG_log_dir", "/logs"}, {"OMPI_COMM_WORLD_RANK", "2"}});
   ASSERT_TRUE(with.ok());
   EXPECT_EQ(with->folder, "/logs/rank_2/logs");
-  const auto both = Read(
-      {{"GLOG_logtostderr", "0"}, {"GLOG_log_dir", "/logs"}, {"OMPI_COMM_WORLD_RANK", "2"}, {"RANK_ID", "5"}});
+  const auto both =
+      Read({{"GLOG_logtostderr", "0"}, {"GLOG_log_dir", "/logs"}, {"OMPI_COMM_WORLD_RANK", "2"}, {"RANK_ID", "5"}});
   EXPECT_EQ(both->folder, "/logs/rank_5/logs");
 }
 

@@ -42,8 +42,9 @@ class LogTest : public testing::Test {
     return testing::internal::GetCapturedStderr();
   }
 
-  static constexpr const char* kVariables[] = {"GLOG_v", "GLOG_logtostderr", "GLOG_log_dir", "GLOG_stderrthreshold",
-                                               "GLOG_max_log_size", "logger_maxBytes", "logger_backupCount", "MS_SUBMODULE_LOG_v"};
+  static constexpr const char* kVariables[] = {
+      "GLOG_v",          "GLOG_logtostderr",   "GLOG_log_dir",      "GLOG_stderrthreshold", "GLOG_max_log_size",
+      "logger_maxBytes", "logger_backupCount", "MS_SUBMODULE_LOG_v"};
   fs::path folder_;
 };
 

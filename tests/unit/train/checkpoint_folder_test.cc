@@ -49,7 +49,8 @@ TEST(CheckpointFolder, NamesAndRetention) {
 TEST(CheckpointFolder, OtherFilesStay) {
   TempFolder folder;
   const CheckpointFolder checkpoints(folder.path(), "net", CheckpointFormat::kSafetensors, 1);
-  for (const char* name : {"net-best.ckpt", "net-1_2.txt", "net-x_1.ckpt", "other-1_1.ckpt", "net-1_2_3.ckpt", "net-1.ckpt"}) {
+  for (const char* name :
+       {"net-best.ckpt", "net-1_2.txt", "net-x_1.ckpt", "other-1_1.ckpt", "net-1_2_3.ckpt", "net-1.ckpt"}) {
     WriteFile(folder / name, "x");
   }
   ASSERT_TRUE(checkpoints.Save(At(1, 1)).ok());

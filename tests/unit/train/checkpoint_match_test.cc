@@ -38,7 +38,8 @@ TEST(MatchTensors, OneErrorListsEveryProblem) {
   const std::string error = ErrorOf(MatchTensors(checkpoint, kTargets, {}));
   EXPECT_NE(error.find("1 missing, 2 mismatched, 1 extra"), std::string::npos) << error;
   EXPECT_NE(error.find("missing: out.bias"), std::string::npos);
-  EXPECT_NE(error.find("fc.weight: the file has float32[4,3], the network needs float32[3,4]"), std::string::npos) << error;
+  EXPECT_NE(error.find("fc.weight: the file has float32[4,3], the network needs float32[3,4]"), std::string::npos)
+      << error;
   EXPECT_NE(error.find("fc.bias: the file has float16[3], the network needs float32[3]"), std::string::npos) << error;
   EXPECT_NE(error.find("extra: moment1.fc.weight"), std::string::npos);
 }
@@ -57,7 +58,8 @@ TEST(MatchTensors, LenientCounts) {
 
 TEST(MatchTensors, LenientFailsWhenNothingFits) {
   Checkpoint checkpoint;
-  for (const TensorTarget& target : kTargets) checkpoint.Add("model." + target.name, Tensor(target.dtype, target.shape));
+  for (const TensorTarget& target : kTargets)
+    checkpoint.Add("model." + target.name, Tensor(target.dtype, target.shape));
   const std::string error = ErrorOf(MatchTensors(checkpoint, kTargets, {.lenient = true}));
   EXPECT_NE(error.find("Nothing in the checkpoint fits"), std::string::npos) << error;
   EXPECT_NE(error.find("begin with 'model.'"), std::string::npos) << error;
@@ -71,7 +73,8 @@ TEST(MatchTensors, RenameRules) {
   checkpoint.Add("a.x", Tensor(DType::kF32, Shape{1}));
   checkpoint.Add("a.b.y", Tensor(DType::kF32, Shape{1}));
   checkpoint.Add("a.b.z", Tensor(DType::kF32, Shape{1}));
-  const std::vector<TensorTarget> targets = {{"n.x", DType::kF32, Shape{1}}, {"m.y", DType::kF32, Shape{1}}, {"last", DType::kF32, Shape{1}}};
+  const std::vector<TensorTarget> targets = {
+      {"n.x", DType::kF32, Shape{1}}, {"m.y", DType::kF32, Shape{1}}, {"last", DType::kF32, Shape{1}}};
   MatchOptions options;
   options.rename = {{"a.", "n."}, {"a.b.", "m."}, {"a.b.z", "last"}};
   EXPECT_TRUE(MatchTensors(checkpoint, targets, options).ok());

@@ -65,7 +65,8 @@ TEST(Checkpoint, TheOrderIsThatOfMindSpore) {
   std::vector<std::string> names;
   for (const NamedTensor& entry : ToCheckpoint(SomeState()).tensors) names.push_back(entry.name);
   const std::vector<std::string> first(names.begin(), names.begin() + 6);
-  EXPECT_EQ(first, (std::vector<std::string>{"fc.weight", "fc.bias", "global_step", "learning_rate", "momentum", "moments.fc.weight"}));
+  EXPECT_EQ(first, (std::vector<std::string>{"fc.weight", "fc.bias", "global_step", "learning_rate", "momentum",
+                                             "moments.fc.weight"}));
   const Checkpoint checkpoint = ToCheckpoint(SomeState());
   EXPECT_EQ(checkpoint.Find("global_step")->Describe(), "int32[1]");
   EXPECT_EQ(checkpoint.Find("learning_rate")->Describe(), "float32[]");

@@ -116,16 +116,19 @@ TEST(CkptFormat, WrongSizesAreErrors) {
   const std::string short_error = ErrorOf(FromHex("0a1a0a0177121508031207466c6f617433321a080000803f00000040"));
   EXPECT_NE(short_error.find("'w' is Float32 [3], which takes"), std::string::npos) << short_error;
   const std::string with_more = ErrorOf(FromHex("0a1a0a0177121508031207466c6f617433321a080000803f00000040") + kB);
-  EXPECT_NE(with_more.find("'w' is Float32 [3], which takes 12 bytes; the file has only 8 bytes"), std::string::npos) << with_more;
+  EXPECT_NE(with_more.find("'w' is Float32 [3], which takes 12 bytes; the file has only 8 bytes"), std::string::npos)
+      << with_more;
   const std::string long_error = ErrorOf(FromHex("0a1a0a0177121508011207466c6f617433321a080000803f00000040"));
-  EXPECT_NE(long_error.find("'w' is Float32 [1], which takes 4 bytes; the file has 8 bytes"), std::string::npos) << long_error;
+  EXPECT_NE(long_error.find("'w' is Float32 [1], which takes 4 bytes; the file has 8 bytes"), std::string::npos)
+      << long_error;
   EXPECT_NE(ErrorOf(FromHex("0a240a0177121f08ffffffffffffffff7f1207466c6f617433321a0b0000803f00000040000000")), "");
 }
 
 TEST(CkptFormat, NamesAreChecked) {
   EXPECT_NE(ErrorOf(kW + kB + kW).find("'w' appears twice"), std::string::npos);
   EXPECT_NE(ErrorOf(kW + kW).find("'w' appears twice"), std::string::npos);
-  EXPECT_NE(ErrorOf(FromHex("0a190a00121508021207466c6f617433321a080000803f00000040")).find("no name"), std::string::npos);
+  EXPECT_NE(ErrorOf(FromHex("0a190a00121508021207466c6f617433321a080000803f00000040")).find("no name"),
+            std::string::npos);
   EXPECT_NE(ErrorOf(FromHex("0a17121508021207466c6f617433321a080000803f00000040")).find("no name"), std::string::npos);
   Checkpoint twice = WAndB();
   twice.Add("w", Tensor::Scalar<float>(1));

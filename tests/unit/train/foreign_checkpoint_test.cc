@@ -105,8 +105,10 @@ TEST_F(RefusedCheckpoint, ComplexIsNamed) {
 }
 
 TEST_F(RefusedCheckpoint, EncryptionIsNamed) {
-  EXPECT_NE(LoadCheckpoint(Folder() + "enc_gcm.ckpt").status().message().find("encrypted (AES-GCM)"), std::string::npos);
-  EXPECT_NE(LoadCheckpoint(Folder() + "enc_cbc.ckpt").status().message().find("encrypted (AES-CBC)"), std::string::npos);
+  EXPECT_NE(LoadCheckpoint(Folder() + "enc_gcm.ckpt").status().message().find("encrypted (AES-GCM)"),
+            std::string::npos);
+  EXPECT_NE(LoadCheckpoint(Folder() + "enc_cbc.ckpt").status().message().find("encrypted (AES-CBC)"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -78,9 +78,12 @@ TEST(EventFile, Records) {
   EXPECT_NE(file->path().find("/events.out.tfevents."), std::string::npos);
   const std::vector<std::string> records = Records(ReadFile(file->path()));
   ASSERT_EQ(records.size(), 3U);
-  EXPECT_EQ(records[0].substr(9), "\x1a\x0d" "brain.Event:2");
+  EXPECT_EQ(records[0].substr(9),
+            "\x1a\x0d"
+            "brain.Event:2");
   EXPECT_EQ(records[1].substr(9), std::string("\x10\x08\x3a\x02\x08\x01"));
-  EXPECT_EQ(records[2].substr(9), std::string("\x10\xac\x02\x2a\x13\x0a\x11\x0a\x0atrain/loss\x15\x00\x00\x00\x3f", 24));
+  EXPECT_EQ(records[2].substr(9),
+            std::string("\x10\xac\x02\x2a\x13\x0a\x11\x0a\x0atrain/loss\x15\x00\x00\x00\x3f", 24));
 }
 
 TEST(RunSummary, HasEveryKeyInOrder) {
@@ -91,11 +94,13 @@ TEST(RunSummary, HasEveryKeyInOrder) {
   const auto json = nlohmann::ordered_json::parse(ToJson(summary));
   std::vector<std::string> keys;
   for (const auto& item : json.items()) keys.push_back(item.key());
-  EXPECT_EQ(keys, (std::vector<std::string>{
-                      "status", "reason", "seed", "device", "mode", "threads", "epochs", "steps", "train_loss", "test_loss",
-                      "test_accuracy", "test_metrics", "samples_per_s", "step_ms", "first_step_ms", "peak_rss_mb",
-                      "device_peak_mb", "plan_mb", "kernels", "fusions", "plan_cache", "fallbacks", "copies",
-                      "skipped_samples", "skipped_steps", "weights_sha256", "plugins", "warnings", "rank", "world_size"}));
+  EXPECT_EQ(keys,
+            (std::vector<std::string>{
+                "status",        "reason",         "seed",          "device",      "mode",           "threads",
+                "epochs",        "steps",          "train_loss",    "test_loss",   "test_accuracy",  "test_metrics",
+                "samples_per_s", "step_ms",        "first_step_ms", "peak_rss_mb", "device_peak_mb", "plan_mb",
+                "kernels",       "fusions",        "plan_cache",    "fallbacks",   "copies",         "skipped_samples",
+                "skipped_steps", "weights_sha256", "plugins",       "warnings",    "rank",           "world_size"}));
   EXPECT_TRUE(json["test_loss"].is_null());
   EXPECT_TRUE(json["train_loss"][1].is_null());
   EXPECT_EQ(json["kernels"]["Conv"]["reference"], 1);

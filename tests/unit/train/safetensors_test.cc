@@ -67,7 +67,8 @@ TEST(Safetensors, TheHeaderIsPaddedToEightBytes) {
 
 TEST(Safetensors, EveryTruncationAndChangeIsSeen) {
   const std::string whole = Write(Some());
-  for (std::size_t length = 0; length < whole.size(); ++length) EXPECT_FALSE(Read(whole.substr(0, length)).ok()) << length;
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    EXPECT_FALSE(Read(whole.substr(0, length)).ok()) << length;
   EXPECT_FALSE(Read(whole + "x").ok());
   for (std::size_t at = whole.size() - 11 - 8; at < whole.size(); ++at) {
     std::string changed = whole;
@@ -83,7 +84,8 @@ TEST(Safetensors, HeadersAreChecked) {
     EXPECT_NE(error.find(part), std::string::npos) << error;
   };
   expect(ErrorOf(file(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})", 4)), "only 4 bytes of values");
-  expect(ErrorOf(file(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})", 8)), "3 elements of 4 bytes; the file has 8");
+  expect(ErrorOf(file(R"({"dtype":"F32","shape":[3],"data_offsets":[0,8]})", 8)),
+         "3 elements of 4 bytes; the file has 8");
   expect(ErrorOf(file(R"({"dtype":"F32","shape":[2],"data_offsets":[4,12]})", 12)), "Bytes 0 to 4");
   expect(ErrorOf(file(R"({"dtype":"F32","shape":[2],"data_offsets":[0,8]})", 12)), "take 8 bytes");
   expect(ErrorOf(file(R"({"dtype":"F32","shape":[2],"data_offsets":[8,0]})", 8)), "lies at bytes 8 to 0");
@@ -93,10 +95,16 @@ TEST(Safetensors, HeadersAreChecked) {
   expect(ErrorOf(file(R"({"dtype":"C64","shape":[1],"data_offsets":[0,8]})", 8)), "'C64', which Tenon does not read");
   expect(ErrorOf(file(R"({"shape":[1],"data_offsets":[0,8]})", 8)), "no dtype");
   expect(ErrorOf(file(R"([1])", 8)), "no object");
-  expect(ErrorOf(File(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})", 6)),
-         "'a' and 'b' overlap");
-  expect(ErrorOf(File(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1)),
-         "'a' appears twice");
+  expect(
+      ErrorOf(File(
+          R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
+          6)),
+      "'a' and 'b' overlap");
+  expect(
+      ErrorOf(File(
+          R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+          1)),
+      "'a' appears twice");
   expect(ErrorOf(File(R"({"a":)", 1)), "not valid JSON");
   expect(ErrorOf(File("[]", 1)), "does not begin");
   expect(ErrorOf(std::string("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10)), "says that its header has");

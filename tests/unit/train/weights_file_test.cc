@@ -61,7 +61,8 @@ TEST(Npz, ReadsBothForms) {
 
 TEST(Npz, EveryTruncationAndMostChangesAreSeen) {
   for (const std::string& bytes : {kStored, kPacked}) {
-    for (std::size_t length = 0; length < bytes.size(); ++length) EXPECT_FALSE(Read(bytes.substr(0, length)).ok()) << length;
+    for (std::size_t length = 0; length < bytes.size(); ++length)
+      EXPECT_FALSE(Read(bytes.substr(0, length)).ok()) << length;
     for (std::size_t at = 0; at < bytes.size(); ++at) {
       for (const int flip : {1, 0x80, 0xff}) {
         std::string changed = bytes;
