@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 
 namespace tenon {
@@ -52,26 +53,26 @@ Status Device::Initialise(std::uint32_t index) {
     return Error(Code::kInternal, "Plugin {} offers no complete device interface.", plugin_.id);
   tenon_error error;
   tenon_device_info info = TENON_INIT(tenon_device_info);
-  TENON_TRY(ToStatus(plugin_.device->device_info(plugin_.instance, index, &info, &error), error, Subject()));
+  TENON_TRY(ToStatus(CallAbi("tenon.device", "device_info", plugin_.device->device_info, plugin_.instance, index, &info, &error), error, Subject()));
   kind_ = View(info.kind);
   name_ = View(info.name);
   native_stream_kind_ = View(info.native_stream_kind);
   inline_streams_ = (info.flags & TENON_DEVICE_INLINE_STREAMS) != 0;
-  TENON_TRY(ToStatus(plugin_.device->open(plugin_.instance, index, &device_, &error), error, Subject()));
+  TENON_TRY(ToStatus(CallAbi("tenon.device", "open", plugin_.device->open, plugin_.instance, index, &device_, &error), error, Subject()));
   tenon_stream_options options = TENON_INIT(tenon_stream_options);
   options.role = TENON_STREAM_COMPUTE;
-  TENON_TRY(ToStatus(plugin_.stream->stream_create(device_, &options, &stream_, &error), error, Subject()));
+  TENON_TRY(ToStatus(CallAbi("tenon.stream", "stream_create", plugin_.stream->stream_create, device_, &options, &stream_, &error), error, Subject()));
   return PickSpace();
 }
 
 Status Device::PickSpace() {
   tenon_error error;
   std::uint32_t count = 0;
-  TENON_TRY(ToStatus(plugin_.memory->space_count(device_, &count, &error), error, Subject()));
+  TENON_TRY(ToStatus(CallAbi("tenon.memory", "space_count", plugin_.memory->space_count, device_, &count, &error), error, Subject()));
   for (std::uint32_t i = 0; i < count; ++i) {
     tenon_space_info info = TENON_INIT(tenon_space_info);
     tenon_space* space = nullptr;
-    TENON_TRY(ToStatus(plugin_.memory->space_get(device_, i, &space, &info, &error), error, Subject()));
+    TENON_TRY(ToStatus(CallAbi("tenon.memory", "space_get", plugin_.memory->space_get, device_, i, &space, &info, &error), error, Subject()));
     if ((info.flags & TENON_SPACE_DEFAULT) == 0) continue;
     space_ = space;
     host_accessible_ = (info.flags & TENON_SPACE_HOST_ACCESSIBLE) != 0;
@@ -81,14 +82,14 @@ Status Device::PickSpace() {
 }
 
 Device::~Device() {
-  if (stream_ != nullptr) plugin_.stream->stream_destroy(stream_);
-  if (device_ != nullptr) plugin_.device->close(device_);
+  if (stream_ != nullptr) CallAbi("tenon.stream", "stream_destroy", plugin_.stream->stream_destroy, stream_);
+  if (device_ != nullptr) CallAbi("tenon.device", "close", plugin_.device->close, device_);
 }
 
 Result<Buffer> Device::Allocate(std::int64_t bytes, std::uint32_t hint) {
   Buffer buffer;
   tenon_error error;
-  const std::int32_t code = plugin_.memory->alloc(space_, static_cast<std::uint64_t>(bytes), 64, nullptr, hint,
+  const std::int32_t code = CallAbi("tenon.memory", "alloc", plugin_.memory->alloc, space_, static_cast<std::uint64_t>(bytes), 64, nullptr, hint,
                                                   &buffer.handle_, &buffer.address_, &error);
   TENON_TRY_WHILE(ToStatus(code, error, Subject()), "allocating {} bytes on device {}:{}", bytes, kind_, index_);
   buffer.device_ = this;
@@ -100,7 +101,7 @@ Result<Buffer> Device::Allocate(std::int64_t bytes, std::uint32_t hint) {
 
 void Device::Free(tenon_buffer* buffer, std::int64_t bytes) {
   current_bytes_ -= bytes;
-  if (buffer != nullptr) plugin_.memory->free(buffer, nullptr);
+  if (buffer != nullptr) CallAbi("tenon.memory", "free", plugin_.memory->free, buffer, nullptr);
 }
 
 Result<LayoutFacts> Device::Facts(std::uint32_t layout, DType dtype, const Shape& shape) const {
@@ -136,7 +137,7 @@ Status Device::Reorder(const tenon_tensor& source, const tenon_tensor& target) {
   if (plugin_.device->reorder == nullptr)
     return Error(Code::kInternal, "Plugin {} uses layouts but converts none.", plugin_.id);
   tenon_error error;
-  const std::int32_t code = plugin_.device->reorder(device_, &source, &target, stream_, &error);
+  const std::int32_t code = CallAbi("tenon.device", "reorder", plugin_.device->reorder, device_, &source, &target, stream_, &error);
   if (code == TENON_OK) return {};
   return ToStatus(code, error, Subject())
       .While(fmt::format("converting a tensor from layout '{}' to '{}'", LayoutName(source.layout), LayoutName(target.layout)));
@@ -154,7 +155,7 @@ Status Device::Copy(tenon_space* source_space, std::uint64_t source, tenon_space
   copy.row_bytes = static_cast<std::uint64_t>(bytes);
   copy.rows = 1;
   tenon_error error;
-  const std::int32_t code = plugin_.memory->copy(device_, &copy, stream_, &error);
+  const std::int32_t code = CallAbi("tenon.memory", "copy", plugin_.memory->copy, device_, &copy, stream_, &error);
   if (code == TENON_OK) return {};
   return ToStatus(code, error, Subject()).While(fmt::format("copying {} bytes on device {}:{}", bytes, kind_, index_));
 }
@@ -211,7 +212,7 @@ Result<Tensor> Device::Load(DType dtype, const Shape& shape, std::uint32_t layou
 Status Device::Synchronize() {
   if (inline_streams_) return {};
   tenon_error error;
-  const std::int32_t code = plugin_.stream->stream_synchronize(stream_, ~std::uint64_t{0}, &error);
+  const std::int32_t code = CallAbi("tenon.stream", "stream_synchronize", plugin_.stream->stream_synchronize, stream_, ~std::uint64_t{0}, &error);
   if (code == TENON_OK) return {};
   return ToStatus(code, error, Subject()).While(fmt::format("waiting for device {}:{}", kind_, index_));
 }

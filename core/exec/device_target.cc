@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 
 namespace tenon::exec {
@@ -46,7 +47,7 @@ const KernelEntry* DeviceTarget::Select(const graph::KernelQuery& query, std::ve
       const AbiQuery abi(query, device_, *entry.plugin, options_);
       ReasonCatcher reason;
       std::uint32_t verdict = TENON_VERDICT_NO;
-      const std::int32_t code = entry.vtable.supports(entry.plugin->instance, entry.def, &abi.record(), &verdict, reason.sink());
+      const std::int32_t code = CallAbi("tenon.op", "supports", entry.vtable.supports, entry.plugin->instance, entry.def, &abi.record(), &verdict, reason.sink());
       if (code == TENON_OK && (verdict == TENON_VERDICT_YES || verdict == TENON_VERDICT_WITH_CONVERSION)) return &entry;
       why = reason.text().empty() ? "no reason given" : reason.text();
     }
@@ -114,7 +115,7 @@ Result<graph::LayoutOffer> DeviceTarget::Offer(const graph::KernelQuery& query) 
   sink.emit = &OfferSink::Take;
   const AbiQuery abi(query, device_, *entry->plugin, options_);
   tenon_error error;
-  const std::int32_t code = entry->vtable.query_layouts(entry->plugin->instance, entry->def, &abi.record(), &sink, &error);
+  const std::int32_t code = CallAbi("tenon.op", "query_layouts", entry->vtable.query_layouts, entry->plugin->instance, entry->def, &abi.record(), &sink, &error);
   TENON_TRY_WHILE(ToStatus(code, error, entry->plugin->id), "asking kernel {} for its layouts", entry->name);
   if (collected.offer.signatures.empty()) collected.offer.signatures.push_back(StridedSignature(query));
   return std::move(collected.offer);

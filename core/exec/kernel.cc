@@ -1,5 +1,6 @@
 #include "core/exec/kernel.h"
 
+#include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 
 namespace tenon::exec {
@@ -23,7 +24,7 @@ Result<std::unique_ptr<PluginKernel>> PluginKernel::Make(const KernelEntry& entr
   std::unique_ptr<PluginKernel> kernel(new PluginKernel(entry));
   const AbiQuery abi(query, device, *entry.plugin, options);
   tenon_error error;
-  const std::int32_t created = entry.vtable.create(entry.plugin->instance, entry.def, &abi.record(), &kernel->kernel_, &error);
+  const std::int32_t created = CallAbi("tenon.op", "create", entry.vtable.create, entry.plugin->instance, entry.def, &abi.record(), &kernel->kernel_, &error);
   TENON_TRY_WHILE(ToStatus(created, error, entry.plugin->id), "creating kernel {}", entry.name);
   if (query.def != nullptr) kernel->in_place_ = PairsOf(*query.def, query.outputs.size());
   if (query.fused != nullptr) {
@@ -41,7 +42,7 @@ Result<std::unique_ptr<PluginKernel>> PluginKernel::Make(const KernelEntry& entr
   args.output_stride = sizeof(tenon_value_desc);
   args.thread_budget = options.thread_budget;
   tenon_plan_result result = TENON_INIT(tenon_plan_result);
-  const std::int32_t planned = entry.vtable.plan(kernel->kernel_, &args, &result, &error);
+  const std::int32_t planned = CallAbi("tenon.op", "plan", entry.vtable.plan, kernel->kernel_, &args, &result, &error);
   TENON_TRY_WHILE(ToStatus(planned, error, entry.plugin->id), "planning kernel {}", entry.name);
   kernel->workspace_bytes_ = static_cast<std::int64_t>(result.workspace_bytes);
   kernel->no_op_ = (result.flags & TENON_PLAN_NO_OP) != 0;
@@ -54,7 +55,7 @@ Result<std::unique_ptr<PluginKernel>> PluginKernel::Make(const KernelEntry& entr
 }
 
 PluginKernel::~PluginKernel() {
-  if (kernel_ != nullptr) entry_.vtable.destroy(kernel_);
+  if (kernel_ != nullptr) CallAbi("tenon.op", "destroy", entry_.vtable.destroy, kernel_);
 }
 
 ReferenceKernel::ReferenceKernel(const OpDef& def, std::size_t outputs) : def_(def), in_place_(PairsOf(def, outputs)) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 #include "core/plugin/interface_table.h"
 
@@ -34,7 +35,7 @@ Result<KernelCatalog> KernelCatalog::Make(const std::vector<const PluginHandle*>
     tenon_error error;
     const tenon_kernel_def* first = nullptr;
     std::uint64_t count = 0, stride = 0;
-    TENON_TRY_WHILE(ToStatus(plugin->op->list_kernels(plugin->instance, &first, &count, &stride, &error), error, plugin->id),
+    TENON_TRY_WHILE(ToStatus(CallAbi("tenon.op", "list_kernels", plugin->op->list_kernels, plugin->instance, &first, &count, &stride, &error), error, plugin->id),
                     "listing the kernels of {}", plugin->file_name);
     for (std::uint64_t i = 0; i < count; ++i) {
       const tenon_kernel_def def = RecordAt(first, stride, i);
@@ -141,7 +142,7 @@ bool AskPlugin(const PluginHandle& plugin, const tenon_fused_def* def, const ten
   record.device = plugin.instance == device.plugin().instance ? device.handle() : nullptr;
   ReasonCatcher reason;
   std::uint32_t accept = 0;
-  const std::int32_t code = facts.match(plugin.instance, def, &record, &accept, reason.sink());
+  const std::int32_t code = CallAbi("tenon.subgraph", "match", facts.match, plugin.instance, def, &record, &accept, reason.sink());
   *why = code == TENON_OK ? reason.text() : fmt::format("the plugin's predicate failed with code {}", code);
   return code == TENON_OK && accept != 0;
 }
@@ -183,7 +184,7 @@ Result<std::vector<graph::FusionRule>> LoadFusions(const std::vector<const Plugi
     tenon_error error;
     const tenon_fused_def* first = nullptr;
     std::uint64_t count = 0, stride = 0;
-    TENON_TRY_WHILE(ToStatus(plugin->subgraph->list_fused(plugin->instance, &first, &count, &stride, &error), error, plugin->id),
+    TENON_TRY_WHILE(ToStatus(CallAbi("tenon.subgraph", "list_fused", plugin->subgraph->list_fused, plugin->instance, &first, &count, &stride, &error), error, plugin->id),
                     "listing the fused operators of {}", plugin->file_name);
     for (std::uint64_t i = 0; i < count; ++i) {
       const tenon_fused_def facts = RecordAt(first, stride, i);

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "core/plugin/abi_trace.h"
+
 namespace tenon::exec {
 
 PluginHandle HandleOf(const Plugin& plugin, int priority) {
@@ -21,6 +23,7 @@ PluginHandle HandleOf(const Plugin& plugin, int priority) {
 }
 
 Result<std::unique_ptr<Runtime>> Runtime::Open(const RuntimeOptions& options) {
+  TENON_TRY(StartAbiTraceFromEnv());
   std::unique_ptr<Runtime> runtime(new Runtime);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   runtime->pool_ = std::make_unique<ThreadPool>(options.threads == 0 ? cores : options.threads);
