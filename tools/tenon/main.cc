@@ -5,8 +5,10 @@
 #include "tools/cli/cli.h"
 #include "tools/tenon/ckpt.h"
 #include "tools/tenon/config.h"
+#include "tools/tenon/doctor.h"
 #include "tools/tenon/graph.h"
 #include "tools/tenon/op.h"
+#include "tools/tenon/plugin.h"
 #include "tools/tenon/train.h"
 
 namespace tenon {
@@ -112,6 +114,41 @@ void AddOp(CLI::App& app, Command& command) {
   list->callback([options, &command] { command = [options] { return RunOpList(*options); }; });
 }
 
+void AddPlugin(CLI::App& app, Command& command) {
+  CLI::App* group = app.add_subcommand("plugin", "Look at plugins.");
+  group->require_subcommand(1);
+
+  CLI::App* list = group->add_subcommand("list", "Open every plugin that is found and print a row for each.");
+  const auto list_options = std::make_shared<PluginListOptions>();
+  list->add_option("CONFIG", list_options->config, "A run file whose plugins are listed too.");
+  AddRepeated(*list, "--plugin-dir", list_options->plugin_dirs, "DIR", "Look for plugins here first; may be repeated.");
+  list->add_flag("--json", list_options->json, "Print JSON.");
+  list->callback([list_options, &command] { command = [list_options] { return RunPluginList(*list_options); }; });
+
+  CLI::App* info = group->add_subcommand("info", "Print all that a plugin says about itself.");
+  const auto info_options = std::make_shared<PluginInfoOptions>();
+  info->add_option("FILE", info_options->files, "The plugin file; may be repeated.")->required();
+  info->add_flag("--json", info_options->json, "Print JSON.");
+  info->callback([info_options, &command] { command = [info_options] { return RunPluginInfo(*info_options); }; });
+
+  CLI::App* check = group->add_subcommand("check", "Load plugins as a run would; exit code 3 when one would not load.");
+  const auto check_options = std::make_shared<PluginCheckOptions>();
+  check->add_option("FILE", check_options->files, "The plugin file; may be repeated.")->required();
+  check->add_flag("--json", check_options->json, "Print JSON.");
+  check->callback([check_options, &command] { command = [check_options] { return RunPluginCheck(*check_options); }; });
+}
+
+void AddDoctor(CLI::App& app, Command& command) {
+  CLI::App* group = app.add_subcommand("doctor", "Find out what is wrong.");
+  group->require_subcommand(1);
+  CLI::App* plugins = group->add_subcommand("plugins", "Open each plugin in a process of its own and say how to mend it.");
+  const auto options = std::make_shared<DoctorPluginsOptions>();
+  plugins->add_option("CONFIG", options->config, "A run file whose plugins are looked at too.");
+  AddRepeated(*plugins, "--plugin-dir", options->plugin_dirs, "DIR", "Look for plugins here first; may be repeated.");
+  plugins->add_flag("--json", options->json, "Print JSON.");
+  plugins->callback([options, &command] { command = [options] { return RunDoctorPlugins(*options); }; });
+}
+
 }  // namespace
 }  // namespace tenon
 
@@ -127,5 +164,7 @@ int main(int argc, char** argv) {
   tenon::AddCkpt(app, command);
   tenon::AddGraph(app, command);
   tenon::AddOp(app, command);
+  tenon::AddPlugin(app, command);
+  tenon::AddDoctor(app, command);
   return tenon::cli::Run(program, app, argc, argv, command);
 }
