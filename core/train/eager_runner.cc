@@ -1,0 +1,385 @@
+// mode: pynative. The network's graph as the layers make it, walked node by node: each operator runs when it is reached,
+// on a tape; then the gradients, then the optimiser over all parameters.
+#include <cmath>
+#include <list>
+#include <set>
+
+#include "core/debug/non_finite.h"
+#include "core/exec/eager.h"
+#include "core/exec/random_key.h"
+#include "core/train/loss.h"
+#include "core/train/optimizer.h"
+#include "core/train/step_runner.h"
+
+namespace tenon {
+namespace {
+
+using exec::EagerTensor;
+using graph::kNone;
+using graph::NodeId;
+using graph::ValueId;
+
+constexpr std::size_t kMostWalks = 64;
+constexpr const char* kInputName = "input";
+constexpr const char* kLabelsName = "labels";
+
+std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+Shape WithBatch(std::int64_t batch, const Shape& sample) {
+  Shape shape{batch};
+  for (const std::int64_t dim : sample.dims()) shape.push_back(dim);
+  return shape;
+}
+
+class EagerRunner final : public StepRunner {
+ public:
+  EagerRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options)
+      : network_(network), options_(options), config_(*options.config), device_(runtime.device()), variables_(runtime.device()),
+        engine_(runtime.target(), EngineOptions(runtime)) {}
+
+  Result<double> Train(const Batch& batch, double learning_rate, std::int64_t step) override;
+  Result<Evaluation> Evaluate(const Batch& batch) override;
+  Status Prepare(const Batch& like) override;
+  exec::Variables& variables() override { return variables_; }
+  std::vector<std::string> ParameterNames() const override { return parameter_names_; }
+  std::vector<std::string> OptimizerStateNames() const override { return state_names_; }
+  void AddTo(RunSummary& summary) const override;
+
+ private:
+  // What one operator of the optimiser reads: the learning rate, the step, a variable or the gradient of a parameter.
+  struct UpdateInput {
+    enum class Kind { kLearningRate, kStep, kVariable, kGradient } kind;
+    EagerTensor variable;
+    std::size_t parameter = 0;  // position in Walk::trained
+  };
+  // A network at one batch size.
+  struct Walk {
+    bool training = false;
+    std::int64_t batch = 0;
+    graph::Graph graph;
+    ValueId loss = kNone, output = kNone;
+    std::vector<EagerTensor> values;       // by value; constants, parameters and states stay
+    std::vector<exec::EagerOp*> ops;       // by node
+    std::vector<exec::EagerSite> sites;    // by node
+    std::vector<std::uint64_t> keys;       // by node, of random operators
+    std::vector<std::vector<ValueId>> dead_after;  // by node: results that nobody reads later
+    std::vector<EagerTensor> trained;      // leaves that require gradients and get one
+    exec::EagerOp* update = nullptr;
+    std::vector<UpdateInput> update_inputs;
+    std::size_t update_outputs = 0;
+    exec::EagerSite update_site;
+  };
+
+  static exec::EagerOptions EngineOptions(const exec::Runtime& runtime) {
+    exec::EagerOptions options;
+    options.threads = static_cast<std::uint32_t>(runtime.threads());
+    return options;
+  }
+
+  Result<Walk*> Get(bool training, std::int64_t batch);
+  Status Build(Walk& walk);
+  Status PlaceValues(Walk& walk);
+  Status PrepareNodes(Walk& walk);
+  Status PrepareUpdate(Walk& walk, const std::vector<ValueId>& parameters);
+  Result<EagerTensor> VariableTensor(const graph::ValueInfo& value, bool trained);
+  void NoteName(std::vector<std::string>& names, const std::string& name) const;
+
+  Result<EagerTensor> ToDevice(const Tensor& tensor);
+  Status Forward(Walk& walk, const Batch& batch, std::int64_t step, exec::StepObserver* observer);
+  Status Observe(const Walk& walk, const graph::Node& node, exec::StepObserver& observer);
+  Status Update(Walk& walk, double learning_rate, std::int64_t step);
+  Status StoreStates(Walk& walk);
+  Result<double> LossOf(const Walk& walk);
+  Status ExplainLoss(Walk& walk, const Batch& batch, double loss, std::int64_t step);
+  void Forget(Walk& walk);
+
+  const Network& network_;
+  const StepRunnerOptions options_;
+  const RunConfig& config_;
+  Device& device_;
+  exec::Variables variables_;
+  exec::EagerEngine engine_;
+  std::list<Walk> walks_;  // most recently used first
+  std::vector<std::string> parameter_names_, state_names_;
+  Tensor output_;
+  std::vector<EagerTensor> operands_, results_;
+};
+
+Result<EagerRunner::Walk*> EagerRunner::Get(bool training, std::int64_t batch) {
+  for (auto at = walks_.begin(); at != walks_.end(); ++at) {
+    if (at->training != training || at->batch != batch) continue;
+    walks_.splice(walks_.begin(), walks_, at);
+    return &walks_.front();
+  }
+  walks_.emplace_front();
+  walks_.front().training = training;
+  walks_.front().batch = batch;
+  const Status built = Build(walks_.front());
+  if (!built.ok()) {
+    walks_.pop_front();
+    return built;
+  }
+  if (walks_.size() > kMostWalks) walks_.pop_back();
+  return &walks_.front();
+}
+
+Status EagerRunner::Build(Walk& walk) {
+  graph::Graph& graph = walk.graph;
+  graph.name = walk.training ? "train_step" : "evaluate";
+  const SampleLayout& layout = options_.layout;
+  const ValueId input = graph.AddInput(kInputName, {layout.dtype, SymShape(WithBatch(walk.batch, layout.shape))});
+  const ValueId labels = graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(WithBatch(walk.batch, layout.label_shape))});
+  TENON_ASSIGN(Network::Build build, network_.AddTo(graph, input, walk.training, static_cast<std::uint64_t>(config_.seed)));
+  TENON_ASSIGN(walk.loss, AddLoss(config_.loss, graph, build.output, labels));
+  walk.output = build.output;
+  for (auto& initial : build.initial) {
+    if (!variables_.Has(initial.first)) variables_.SetInitial(initial.first, std::move(initial.second));
+  }
+  TENON_TRY(graph.InferAll());
+  TENON_TRY(PlaceValues(walk));
+  TENON_TRY(PrepareNodes(walk));
+  if (walk.training) TENON_TRY(PrepareUpdate(walk, build.parameters));
+  return {};
+}
+
+// The variable's memory as a tensor. Optimisers write into it between two steps, when no tape refers to it.
+Result<EagerTensor> EagerRunner::VariableTensor(const graph::ValueInfo& value, bool trained) {
+  TENON_ASSIGN(const exec::Variables::Variable* variable, variables_.Ensure(value.name, value.type, graph::kStrided, trained));
+  return engine_.Leaf(engine_.Wrap(value.type, variable->buffer.address()), trained);
+}
+
+void EagerRunner::NoteName(std::vector<std::string>& names, const std::string& name) const {
+  for (const std::string& known : names) {
+    if (known == name) return;
+  }
+  names.push_back(name);
+}
+
+Status EagerRunner::PlaceValues(Walk& walk) {
+  walk.values.resize(Index(walk.graph.num_values()));
+  for (ValueId id = 0; id < walk.graph.num_values(); ++id) {
+    const graph::ValueInfo& value = walk.graph.value(id);
+    const bool parameter = value.kind == graph::ValueKind::kParameter;
+    if (value.kind == graph::ValueKind::kConstant) {
+      TENON_ASSIGN(walk.values[Index(id)], engine_.FromHost(value.constant));
+    }
+    if (!parameter && value.kind != graph::ValueKind::kState) continue;
+    TENON_ASSIGN(walk.values[Index(id)], VariableTensor(value, parameter && walk.training));
+    NoteName(parameter_names_, value.name);
+  }
+  return {};
+}
+
+Status EagerRunner::PrepareNodes(Walk& walk) {
+  const graph::Graph& graph = walk.graph;
+  std::vector<NodeId> last_reader(Index(graph.num_values()), kNone);
+  walk.dead_after.resize(Index(graph.num_nodes()));
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    const graph::Node& node = graph.node(id);
+    auto op = engine_.Op(node.domain, node.type, node.attrs, node.version);
+    if (!op.ok()) return std::move(op).status().At(node.place).While(fmt::format("preparing node '{}' ({})", node.name, node.FullName()));
+    walk.ops.push_back(*op);
+    walk.sites.push_back({node.name, node.place});
+    walk.keys.push_back(node.def != nullptr && node.def->random() ? exec::RandomKey(static_cast<std::uint64_t>(config_.seed), node.name) : 0);
+    for (const ValueId in : node.inputs) {
+      if (in != kNone) last_reader[Index(in)] = id;
+    }
+    for (const ValueId out : node.outputs) {
+      if (out != kNone) last_reader[Index(out)] = id;
+    }
+  }
+  std::set<ValueId> kept = {walk.loss, walk.output};
+  for (const graph::Update& update : graph.updates) kept.insert(update.value);
+  for (ValueId id = 0; id < graph.num_values(); ++id) {
+    if (graph.value(id).kind != graph::ValueKind::kResult || kept.count(id) > 0) continue;
+    if (last_reader[Index(id)] != kNone) walk.dead_after[Index(last_reader[Index(id)])].push_back(id);
+  }
+  return {};
+}
+
+// Which parameters are updated and what the optimiser reads, by the passes that say so for the compiled engine.
+Status EagerRunner::PrepareUpdate(Walk& walk, const std::vector<ValueId>& parameters) {
+  passes::Compilation plan;
+  plan.graph = walk.graph;
+  plan.loss = walk.loss;
+  plan.trained = parameters;
+  plan.update = UpdateRuleOf(config_.optimizer);
+  TENON_TRY(passes::Autodiff(plan));
+  TENON_TRY(passes::AppendUpdate(plan));
+  std::map<ValueId, std::size_t> of_gradient;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (plan.gradients[i] == kNone) continue;
+    of_gradient[plan.gradients[i]] = walk.trained.size();
+    walk.trained.push_back(walk.values[Index(parameters[i])]);
+  }
+  const graph::Node& node = plan.graph.node(plan.graph.num_nodes() - 1);
+  walk.update_site = {node.name, node.place};
+  walk.update_outputs = node.outputs.size();
+  TENON_ASSIGN(walk.update, engine_.Op(node.domain, node.type, node.attrs, node.version));
+  std::map<ValueId, EagerTensor> variables;
+  for (const ValueId in : node.inputs) {
+    const graph::ValueInfo& value = plan.graph.value(in);
+    UpdateInput read{UpdateInput::Kind::kVariable, {}, 0};
+    if (value.kind == graph::ValueKind::kInput) {
+      read.kind = value.name == passes::kStepInput ? UpdateInput::Kind::kStep : UpdateInput::Kind::kLearningRate;
+    } else if (of_gradient.count(in) > 0) {
+      read.kind = UpdateInput::Kind::kGradient;
+      read.parameter = of_gradient[in];
+    } else {
+      TENON_ASSIGN(read.variable, VariableTensor(value, value.kind == graph::ValueKind::kParameter));
+      if (value.kind == graph::ValueKind::kState) NoteName(state_names_, value.name);
+    }
+    walk.update_inputs.push_back(std::move(read));
+  }
+  return {};
+}
+
+// Without a copy where the device reads host memory; the batch outlives the step.
+Result<EagerTensor> EagerRunner::ToDevice(const Tensor& tensor) {
+  if (!device_.host_accessible()) return engine_.FromHost(tensor);
+  return engine_.Wrap({tensor.dtype(), SymShape(tensor.shape())}, reinterpret_cast<std::uint64_t>(tensor.raw()));
+}
+
+Status EagerRunner::Forward(Walk& walk, const Batch& batch, std::int64_t step, exec::StepObserver* observer) {
+  const graph::Graph& graph = walk.graph;
+  for (ValueId id = 0; id < graph.num_values(); ++id) {
+    const graph::ValueInfo& value = graph.value(id);
+    if (value.kind != graph::ValueKind::kInput) continue;
+    TENON_ASSIGN(walk.values[Index(id)], ToDevice(value.name == kLabelsName ? batch.labels : batch.samples));
+  }
+  engine_.set_recording(walk.training && observer == nullptr);
+  for (NodeId id = 0; id < graph.num_nodes(); ++id) {
+    const graph::Node& node = graph.node(id);
+    operands_.clear();
+    for (const ValueId in : node.inputs) operands_.push_back(in == kNone ? EagerTensor() : walk.values[Index(in)]);
+    results_.assign(node.outputs.size(), EagerTensor());
+    exec::EagerCall call;
+    call.site = &walk.sites[Index(id)];
+    call.random = {walk.keys[Index(id)], static_cast<std::uint64_t>(step) << 32};
+    TENON_TRY(engine_.Run(*walk.ops[Index(id)], operands_, results_, call));
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] != kNone) walk.values[Index(node.outputs[i])] = std::move(results_[i]);
+    }
+    if (observer != nullptr) TENON_TRY(Observe(walk, node, *observer));
+    for (const ValueId dead : walk.dead_after[Index(id)]) walk.values[Index(dead)].reset();
+  }
+  operands_.clear();
+  return {};
+}
+
+Status EagerRunner::Observe(const Walk& walk, const graph::Node& node, exec::StepObserver& observer) {
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const ValueId id = node.outputs[i];
+    if (id == kNone) continue;
+    TENON_ASSIGN(const Tensor tensor, engine_.ToHost(walk.values[Index(id)]));
+    TENON_TRY(observer.OnResult(node, static_cast<int>(i), walk.graph.value(id).name, tensor));
+  }
+  return {};
+}
+
+Result<double> EagerRunner::LossOf(const Walk& walk) {
+  const EagerTensor& loss = walk.values[Index(walk.loss)];
+  TENON_ASSIGN(const Tensor host, engine_.ToHost(loss));
+  return Cast(host, DType::kF64).data<double>()[0];
+}
+
+// Results of the step that hold memory; parameters, states and constants stay.
+void EagerRunner::Forget(Walk& walk) {
+  for (ValueId id = 0; id < walk.graph.num_values(); ++id) {
+    const graph::ValueKind kind = walk.graph.value(id).kind;
+    if (kind == graph::ValueKind::kResult || kind == graph::ValueKind::kInput) walk.values[Index(id)].reset();
+  }
+}
+
+Result<double> EagerRunner::Train(const Batch& batch, double learning_rate, std::int64_t step) {
+  TENON_ASSIGN(Walk* walk, Get(true, batch.count));
+  TENON_TRY(Forward(*walk, batch, step, nullptr));
+  TENON_ASSIGN(const double loss, LossOf(*walk));
+  if (!std::isfinite(loss)) return ExplainLoss(*walk, batch, loss, step);
+  TENON_TRY(Update(*walk, learning_rate, step));
+  TENON_TRY(StoreStates(*walk));
+  TENON_TRY(device_.Synchronize());
+  Forget(*walk);
+  return loss;
+}
+
+Status EagerRunner::Update(Walk& walk, double learning_rate, std::int64_t step) {
+  TENON_ASSIGN(std::vector<EagerTensor> gradients, engine_.Gradients(walk.values[Index(walk.loss)], walk.trained));
+  std::vector<EagerTensor> inputs;
+  for (const UpdateInput& read : walk.update_inputs) {
+    switch (read.kind) {
+      case UpdateInput::Kind::kVariable: inputs.push_back(read.variable); break;
+      case UpdateInput::Kind::kGradient: inputs.push_back(gradients[read.parameter]); break;
+      case UpdateInput::Kind::kLearningRate: {
+        TENON_ASSIGN(EagerTensor rate, engine_.FromHost(Tensor::Scalar(static_cast<float>(learning_rate))));
+        inputs.push_back(std::move(rate));
+        break;
+      }
+      case UpdateInput::Kind::kStep: {
+        TENON_ASSIGN(EagerTensor count, engine_.FromHost(Tensor::Scalar<std::int64_t>(step + 1)));
+        inputs.push_back(std::move(count));
+        break;
+      }
+    }
+  }
+  engine_.set_recording(false);
+  exec::EagerCall call;
+  call.site = &walk.update_site;
+  call.update_in_place = true;
+  std::vector<EagerTensor> updated(walk.update_outputs);
+  return engine_.Run(*walk.update, inputs, updated, call);
+}
+
+// New running statistics and the like go into their variables.
+Status EagerRunner::StoreStates(Walk& walk) {
+  for (const graph::Update& update : walk.graph.updates) {
+    const EagerTensor &state = walk.values[Index(update.state)], &value = walk.values[Index(update.value)];
+    TENON_TRY(device_.CopyOnDevice(value.address(), state.address(), value.bytes()));
+  }
+  return {};
+}
+
+// Looks for the cause: a parameter that is not finite already, or the first operator whose result is not.
+Status EagerRunner::ExplainLoss(Walk& walk, const Batch& batch, double loss, std::int64_t step) {
+  const std::string doing = fmt::format("training step {} (the loss is {})", step + 1, loss);
+  for (const std::string& name : parameter_names_) {
+    TENON_ASSIGN(const Tensor value, variables_.Get(name));
+    const std::int64_t bad = FirstNonFinite(value);
+    if (bad < 0) continue;
+    return Error(Code::kOutOfRange, "The loss is {} because parameter '{}' is not finite already (element {}): an earlier update "
+                 "made it so. A smaller optimizer.lr may help.", loss, name, bad).While(doing);
+  }
+  NonFiniteFinder finder;
+  Status found = Forward(walk, batch, step, &finder);
+  Forget(walk);
+  if (!found.ok()) return std::move(found).While(doing);
+  return Error(Code::kOutOfRange, "The loss is {}, but a second run of the same step is finite.", loss).While(doing);
+}
+
+Result<StepRunner::Evaluation> EagerRunner::Evaluate(const Batch& batch) {
+  TENON_ASSIGN(Walk* walk, Get(false, batch.count));
+  TENON_TRY(Forward(*walk, batch, 0, nullptr));
+  TENON_ASSIGN(const double loss, LossOf(*walk));
+  TENON_ASSIGN(output_, engine_.ToHost(walk->values[Index(walk->output)]));
+  Forget(*walk);
+  return Evaluation{loss, &output_};
+}
+
+Status EagerRunner::Prepare(const Batch& like) {
+  TENON_TRY(Get(true, like.count));
+  return {};
+}
+
+void EagerRunner::AddTo(RunSummary& summary) const {
+  for (const auto& entry : engine_.kernels()) summary.kernels[entry.first] = {entry.second.fast, entry.second.reference};
+  const exec::EagerEngine::PlanCounts& counts = engine_.plan_counts();
+  summary.plan_cache = {counts.hits, counts.misses, counts.evictions};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StepRunner>> MakeEagerRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options) {
+  return std::unique_ptr<StepRunner>(new EagerRunner(runtime, network, options));
+}
+
+}  // namespace tenon
