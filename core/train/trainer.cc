@@ -102,6 +102,9 @@ Status TrainingRun::Run() {
 }
 
 Status TrainingRun::Open() {
+  if (config_.fallback != FallbackPolicy::kForbid)
+    return InvalidArgument("Only 'fallback: forbid' can be chosen: a run uses one device, and nodes do not move to another.")
+        .At(PlaceOf(config_.source, "fallback").ToString());
   LogOptions log;
   TENON_ASSIGN(log.level, ParseLogLevel(config_.log.level));
   log.file_level = log.level;
