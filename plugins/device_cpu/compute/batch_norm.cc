@@ -7,22 +7,42 @@
 namespace tenon::cpu::TENON_CPU_ISA {
 namespace {
 
+template <int N>
+struct Int {
+  static constexpr int value = N;
+};
+template <bool B>
+struct Bool {
+  static constexpr bool value = B;
+};
+
 // Terms summed in f32 before they join the total.
 constexpr int64_t kBlock = 1024;
 
-// ---- inner = 1: lanes are neighbouring channels. `term(row, count)` gives K vectors to be summed over the rows.
-template <int K, class F>
-TENON_INLINE void SumRows(int64_t rows, const F& term, Vec (&total)[K]) {
-  TENON_UNROLL for (int k = 0; k < K; ++k) total[k] = Zero();
+// ---- inner = 1: lanes are neighbouring channels, NV vectors of them at a time, so that a row is read in long pieces.
+// `term(row, v, count)` gives K vectors for vector v to be summed over the rows.
+template <int NV>
+TENON_INLINE int64_t CountOf(int64_t left, int v) {
+  return Max(0, Min(kLanes, left - v * kLanes));
+}
+template <int K, int NV, class F>
+TENON_INLINE void SumRows(int64_t rows, const F& term, Vec (&total)[NV][K]) {
+  TENON_UNROLL for (int v = 0; v < NV; ++v)
+    TENON_UNROLL for (int k = 0; k < K; ++k) total[v][k] = Zero();
   for (int64_t first = 0; first < rows; first += kBlock) {
-    Vec sum[K];
-    TENON_UNROLL for (int k = 0; k < K; ++k) sum[k] = Zero();
-    for (int64_t r = first; r < Min(rows, first + kBlock); ++r) {
-      Vec t[K];
-      term(r, t);
-      TENON_UNROLL for (int k = 0; k < K; ++k) sum[k] += t[k];
+    Vec sum[NV][K];
+    TENON_UNROLL for (int v = 0; v < NV; ++v)
+      TENON_UNROLL for (int k = 0; k < K; ++k) sum[v][k] = Zero();
+    const int64_t end = Min(rows, first + kBlock);
+    for (int64_t r = first; r < end; ++r) {
+      TENON_UNROLL for (int v = 0; v < NV; ++v) {
+        Vec t[K];
+        term(r, v, t);
+        TENON_UNROLL for (int k = 0; k < K; ++k) sum[v][k] += t[k];
+      }
     }
-    TENON_UNROLL for (int k = 0; k < K; ++k) total[k] += sum[k];
+    TENON_UNROLL for (int v = 0; v < NV; ++v)
+      TENON_UNROLL for (int k = 0; k < K; ++k) total[v][k] += sum[v][k];
   }
 }
 
@@ -51,20 +71,27 @@ TENON_INLINE Vec Centred(const float* x, int64_t count, Vec mean) {
   return v;
 }
 
+// NV vectors of channels from c on. kWhole: all of them are full.
+template <int NV, bool kWhole>
 void StatsOfLanes(const BatchNormStatsArgs& a, int64_t c) {
   const BatchNormShape& s = a.shape;
-  const int64_t count = Min(kLanes, s.channels - c);
+  const int64_t left = s.channels - c;
   const Vec share = Set(1.0f / static_cast<float>(s.outer));
-  const float* x = a.x + c;
-  Vec sum[1];
-  SumRows<1>(s.outer, [&](int64_t r, Vec(&t)[1]) { t[0] = LoadPartial(x + r * s.channels, count); }, sum);
-  const Vec mean = sum[0] * share;
-  SumRows<1>(s.outer, [&](int64_t r, Vec(&t)[1]) {
-    const Vec d = LoadPartial(x + r * s.channels, count) - mean;
+  const auto load = [&](int64_t r, int v) {
+    const float* from = a.x + r * s.channels + c + v * kLanes;
+    return kWhole ? Load(from) : LoadPartial(from, CountOf<NV>(left, v));
+  };
+  Vec sum[NV][1], mean[NV];
+  SumRows<1, NV>(s.outer, [&](int64_t r, int v, Vec(&t)[1]) { t[0] = load(r, v); }, sum);
+  TENON_UNROLL for (int v = 0; v < NV; ++v) mean[v] = sum[v][0] * share;
+  SumRows<1, NV>(s.outer, [&](int64_t r, int v, Vec(&t)[1]) {
+    const Vec d = load(r, v) - mean[v];
     t[0] = d * d;
   }, sum);
-  StorePartial(a.mean + c, mean, count);
-  StorePartial(a.var + c, sum[0] * share, count);
+  TENON_UNROLL for (int v = 0; v < NV; ++v) {
+    StorePartial(a.mean + c + v * kLanes, mean[v], CountOf<NV>(left, v));
+    StorePartial(a.var + c + v * kLanes, sum[v][0] * share, CountOf<NV>(left, v));
+  }
 }
 
 void StatsOfPlanes(const BatchNormStatsArgs& a, int64_t c) {
@@ -85,13 +112,22 @@ TENON_INLINE Vec Finish(const BatchNormApplyArgs& a, Vec x, Vec factor, Vec shif
   return a.relu ? Relu(y) : y;
 }
 
+template <int NV, bool kWhole>
 void ApplyLanes(const BatchNormApplyArgs& a, int64_t c) {
   const BatchNormShape& s = a.shape;
-  const int64_t count = Min(kLanes, s.channels - c);
-  const Vec factor = LoadPartial(a.scale + c, count) * LoadPartial(a.inv_std + c, count);
-  const Vec shift = LoadPartial(a.bias + c, count) - LoadPartial(a.mean + c, count) * factor;
-  for (int64_t r = 0; r < s.outer; ++r)
-    StorePartial(a.y + r * s.channels + c, Finish(a, LoadPartial(a.x + r * s.channels + c, count), factor, shift), count);
+  const int64_t left = s.channels - c;
+  Vec factor[NV], shift[NV];
+  TENON_UNROLL for (int v = 0; v < NV; ++v) {
+    const int64_t at = c + v * kLanes, count = CountOf<NV>(left, v);
+    factor[v] = LoadPartial(a.scale + at, count) * LoadPartial(a.inv_std + at, count);
+    shift[v] = LoadPartial(a.bias + at, count) - LoadPartial(a.mean + at, count) * factor[v];
+  }
+  for (int64_t r = 0; r < s.outer; ++r) {
+    TENON_UNROLL for (int v = 0; v < NV; ++v) {
+      const int64_t at = r * s.channels + c + v * kLanes, count = kWhole ? kLanes : CountOf<NV>(left, v);
+      StorePartial(a.y + at, Finish(a, LoadPartial(a.x + at, count), factor[v], shift[v]), count);
+    }
+  }
 }
 
 void ApplyPlanes(const BatchNormApplyArgs& a, int64_t c) {
@@ -107,24 +143,40 @@ void ApplyPlanes(const BatchNormApplyArgs& a, int64_t c) {
   }
 }
 
+template <int NV, bool kWhole>
 void GradLanes(const BatchNormGradArgs& a, int64_t c) {
   const BatchNormShape& s = a.shape;
-  const int64_t count = Min(kLanes, s.channels - c);
-  const Vec mean = LoadPartial(a.mean + c, count);
-  const Vec root = LoadPartial(a.inv_std + c, count);
-  Vec sum[2];
-  SumRows<2>(s.outer, [&](int64_t r, Vec(&t)[2]) {
-    t[0] = LoadPartial(a.dy + r * s.channels + c, count);
-    t[1] = t[0] * ((LoadPartial(a.x + r * s.channels + c, count) - mean) * root);
+  const int64_t left = s.channels - c;
+  Vec mean[NV], root[NV], sum[NV][2];
+  TENON_UNROLL for (int v = 0; v < NV; ++v) {
+    mean[v] = LoadPartial(a.mean + c + v * kLanes, CountOf<NV>(left, v));
+    root[v] = LoadPartial(a.inv_std + c + v * kLanes, CountOf<NV>(left, v));
+  }
+  const auto load = [&](const float* from, int64_t r, int v) {
+    const float* at = from + r * s.channels + c + v * kLanes;
+    return kWhole ? Load(at) : LoadPartial(at, CountOf<NV>(left, v));
+  };
+  SumRows<2, NV>(s.outer, [&](int64_t r, int v, Vec(&t)[2]) {
+    t[0] = load(a.dy, r, v);
+    t[1] = t[0] * ((load(a.x, r, v) - mean[v]) * root[v]);
   }, sum);
-  StorePartial(a.d_bias + c, sum[0], count);
-  StorePartial(a.d_scale + c, sum[1], count);
-  if (a.dx == nullptr) return;
   const Vec share = Set(a.training ? 1.0f / static_cast<float>(s.outer) : 0.0f);
-  const Vec factor = LoadPartial(a.scale + c, count) * root, b = sum[0] * share, g = sum[1] * share * root;
+  Vec factor[NV], b[NV], g[NV];
+  TENON_UNROLL for (int v = 0; v < NV; ++v) {
+    const int64_t at = c + v * kLanes, count = CountOf<NV>(left, v);
+    StorePartial(a.d_bias + at, sum[v][0], count);
+    StorePartial(a.d_scale + at, sum[v][1], count);
+    factor[v] = LoadPartial(a.scale + at, count) * root[v];
+    b[v] = sum[v][0] * share;
+    g[v] = sum[v][1] * share * root[v];
+  }
+  if (a.dx == nullptr) return;
   for (int64_t r = 0; r < s.outer; ++r) {
-    const Vec dy = LoadPartial(a.dy + r * s.channels + c, count), x = LoadPartial(a.x + r * s.channels + c, count);
-    StorePartial(a.dx + r * s.channels + c, factor * (dy - b - (x - mean) * g), count);
+    TENON_UNROLL for (int v = 0; v < NV; ++v) {
+      const Vec dy = load(a.dy, r, v), x = load(a.x, r, v);
+      StorePartial(a.dx + r * s.channels + c + v * kLanes, factor[v] * (dy - b[v] - (x - mean[v]) * g[v]),
+                   kWhole ? kLanes : CountOf<NV>(left, v));
+    }
   }
 }
 
@@ -153,17 +205,22 @@ void GradPlanes(const BatchNormGradArgs& a, int64_t c) {
   }
 }
 
-// Calls lanes(first channel) or planes(channel) for every channel.
+// Calls lanes(first channel, NV, whole) or planes(channel) for every channel.
 template <class L, class P>
 TENON_INLINE void Channels(const BatchNormShape& s, const Parallel& pool, const L& lanes, const P& planes) {
   const bool last = s.inner == 1;
-  const int64_t units = last ? CeilDiv(s.channels, kLanes) : s.channels;
+  const int64_t vectors = s.channels > 2 * kLanes ? 4 : s.channels > kLanes ? 2 : 1, width = vectors * kLanes;
+  const int64_t units = last ? CeilDiv(s.channels, width) : s.channels;
   const int64_t pieces = Pieces(pool, units, 0.5 * static_cast<double>(s.outer * s.channels * s.inner));
   ForEach(pool, pieces, [&](int64_t i) {
     const Range r = Piece(units, pieces, i);
     for (int64_t u = r.begin; u < r.end; ++u) {
-      if (last) lanes(u * kLanes);
-      else planes(u);
+      const int64_t c = u * width;
+      const bool whole = c + width <= s.channels;
+      if (!last) planes(u);
+      else if (vectors == 4) whole ? lanes(c, Int<4>{}, Bool<true>{}) : lanes(c, Int<4>{}, Bool<false>{});
+      else if (vectors == 2) whole ? lanes(c, Int<2>{}, Bool<true>{}) : lanes(c, Int<2>{}, Bool<false>{});
+      else whole ? lanes(c, Int<1>{}, Bool<true>{}) : lanes(c, Int<1>{}, Bool<false>{});
     }
   });
 }
@@ -171,13 +228,16 @@ TENON_INLINE void Channels(const BatchNormShape& s, const Parallel& pool, const 
 }  // namespace
 
 void BatchNormStats(const BatchNormStatsArgs& a, const Parallel& pool) {
-  Channels(a.shape, pool, [&](int64_t c) { StatsOfLanes(a, c); }, [&](int64_t c) { StatsOfPlanes(a, c); });
+  Channels(a.shape, pool, [&](int64_t c, auto nv, auto whole) { StatsOfLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
+           [&](int64_t c) { StatsOfPlanes(a, c); });
 }
 void BatchNormApply(const BatchNormApplyArgs& a, const Parallel& pool) {
-  Channels(a.shape, pool, [&](int64_t c) { ApplyLanes(a, c); }, [&](int64_t c) { ApplyPlanes(a, c); });
+  Channels(a.shape, pool, [&](int64_t c, auto nv, auto whole) { ApplyLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
+           [&](int64_t c) { ApplyPlanes(a, c); });
 }
 void BatchNormGrad(const BatchNormGradArgs& a, const Parallel& pool) {
-  Channels(a.shape, pool, [&](int64_t c) { GradLanes(a, c); }, [&](int64_t c) { GradPlanes(a, c); });
+  Channels(a.shape, pool, [&](int64_t c, auto nv, auto whole) { GradLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
+           [&](int64_t c) { GradPlanes(a, c); });
 }
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

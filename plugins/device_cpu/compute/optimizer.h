@@ -1,4 +1,5 @@
-// Update steps over flat tensors, with PyTorch's semantics (dampening 0, no maximize, no amsgrad).
+// Update steps over flat tensors, with PyTorch's semantics (dampening 0, no maximize, no amsgrad). Denormal numbers count as
+// zero here: moments of weights without a gradient decay into them and would stay, and most processors are slow on them.
 #pragma once
 
 #include <cstdint>

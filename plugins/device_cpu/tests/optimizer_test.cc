@@ -49,5 +49,18 @@ TEST(Optimizer, AdamFollowsItsFormula) {
       }
 }
 
+TEST(Optimizer, DenormalMomentsBecomeZero) {
+  for (const Routines* r : AllRoutines()) {
+    Array<float> p(9, 1.0f), g(9), m(9, 1.2e-38f);
+    SgdArgs a;
+    a.count = 9, a.p = p.get(), a.g = g.get(), a.m = m.get(), a.lr = 0.1f, a.momentum = 0.9f;
+    a.p_out = p.get(), a.m_out = m.get();
+    r->sgd(a, Threads(1));
+    for (int64_t i = 0; i < 9; ++i) ASSERT_EQ(m[i], 0.0f) << r->isa;
+    volatile float small = 1.2e-38f;
+    ASSERT_GT(small * 0.5f, 0.0f) << "the mode of the calling thread was not restored";
+  }
+}
+
 }  // namespace
 }  // namespace tenon::cpu
