@@ -126,10 +126,10 @@ class GraphParser {
     }
   }
 
-  Result<ValueId> Lookup(const std::string& name) {
+  Result<ValueId> Lookup(const std::string& name, const std::string& place) {
     if (name.empty()) return kNone;
     const ValueId id = graph_.FindValue(name);
-    if (id == kNone) return InvalidArgument("Value %{} is not defined above.", name).At(lex_.place());
+    if (id == kNone) return InvalidArgument("Value %{} is not defined above.", name).At(place);
     return id;
   }
 
@@ -222,9 +222,10 @@ class GraphParser {
     TENON_TRY(lex_.Expect("("));
     std::vector<ValueId> inputs;
     while (!lex_.Is(")")) {
+      const std::string at = lex_.place();
       TENON_ASSIGN(const std::vector<std::string> names, NameList());
       for (const std::string& name : names) {
-        TENON_ASSIGN(const ValueId id, Lookup(name));
+        TENON_ASSIGN(const ValueId id, Lookup(name, at));
         inputs.push_back(id);
       }
     }
@@ -303,9 +304,10 @@ class GraphParser {
 
   Status Return() {
     TENON_TRY(lex_.Advance());
+    const std::string at = lex_.place();
     TENON_ASSIGN(const std::vector<std::string> names, NameList());
     for (const std::string& name : names) {
-      TENON_ASSIGN(const ValueId id, Lookup(name));
+      TENON_ASSIGN(const ValueId id, Lookup(name, at));
       if (id == kNone) return lex_.Wrong("the name of a value");
       graph_.outputs.push_back(id);
     }
@@ -314,11 +316,13 @@ class GraphParser {
 
   Status ParseUpdate() {
     TENON_TRY(lex_.Advance());
+    const std::string state_place = lex_.place();
     TENON_ASSIGN(const std::string state, lex_.TakeValueName());
     TENON_TRY(lex_.Expect("="));
+    const std::string value_place = lex_.place();
     TENON_ASSIGN(const std::string value, lex_.TakeValueName());
-    TENON_ASSIGN(const ValueId to, Lookup(state));
-    TENON_ASSIGN(const ValueId from, Lookup(value));
+    TENON_ASSIGN(const ValueId to, Lookup(state, state_place));
+    TENON_ASSIGN(const ValueId from, Lookup(value, value_place));
     graph_.updates.push_back({to, from});
     return {};
   }

@@ -23,7 +23,7 @@ TEST(GraphText, PrintsWhatItReads) {
 }
 )";
   // %k2 is not defined: the error has its place.
-  EXPECT_EQ(ErrorOf(text), "g.ir:9:29: error: Value %k2 is not defined above.");
+  EXPECT_EQ(ErrorOf(text), "g.ir:9:24: error: Value %k2 is not defined above.");
   std::string good = text;
   good.replace(good.find("  update"), std::string::npos, "}\n");
   auto graph = Parse(good, "g.ir");
