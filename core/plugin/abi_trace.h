@@ -51,8 +51,8 @@ std::int64_t TraceClockNs();
 void FinishTraceLine(std::string line, bool has_code, std::int32_t code, std::int64_t start_ns);
 }  // namespace internal
 
-// Opens the file named by TENON_ABI_TRACE, if any. Call from main before the first plugin is opened; later calls do
-// nothing. INVALID_ARGUMENT when the file cannot be written.
+// Opens the file named by TENON_ABI_TRACE, if any; done by the registry before the first plugin is opened. Later calls
+// do nothing. INVALID_ARGUMENT when the file cannot be written.
 Status StartAbiTraceFromEnv();
 Status StartAbiTrace(const std::string& path);
 void StopAbiTrace();

@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/platform/process.h"
+#include "core/plugin/abi_trace.h"
 #include "core/plugin/plugin_message.h"
 
 namespace tenon {
@@ -52,6 +53,7 @@ void PluginRegistry::PrepareEnvironment() {
 
 Status PluginRegistry::Find(const PluginsConfig& config) {
   config_ = config;
+  TENON_TRY(StartAbiTraceFromEnv());
   PrepareEnvironment();
   TENON_ASSIGN(search_, SearchPlugins(config_, options_.search));
   CheckFiles();

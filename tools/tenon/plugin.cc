@@ -9,7 +9,6 @@
 
 #include "core/base/text.h"
 #include "core/platform/file_identity.h"
-#include "core/plugin/abi_trace.h"
 #include "core/plugin/interface_table.h"
 #include "core/plugin/plugin_registry.h"
 #include "core/train/run_config.h"
@@ -116,8 +115,6 @@ void PrintInfo(const PluginReport& report, const nlohmann::json& details) {
 int RunPluginList(const PluginListOptions& options) {
   Result<PluginsConfig> config = ReadPluginsSection(options.config);
   if (!config.ok()) return cli::Report(config.status());
-  const Status traced = StartAbiTraceFromEnv();
-  if (!traced.ok()) return cli::Report(traced);
   PluginRegistry::Options registry_options;
   registry_options.search.plugin_dirs = options.plugin_dirs;
   PluginRegistry registry(std::move(registry_options));
