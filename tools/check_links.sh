@@ -5,7 +5,7 @@
 #   tools/check_links.sh PROGRAM [MOST]
 set -euo pipefail
 program=${1:?"usage: check_links.sh PROGRAM [MOST]"}
-most=${2:-20}
+most=${2:-12}
 
 libraries=$(ldd "$program" | awk '/\.so/ {print $1}' | grep -vE 'linux-vdso|ld-linux|lib[a-z]*san\.so')
 count=$(grep -c . <<<"$libraries")
