@@ -107,7 +107,7 @@ void BenchConvPool(const Routines& r, const char* what, int64_t n, int64_t c, in
   Floats x(in), w(oc * c * kernel * kernel), b(oc), y(pooled), dy(pooled), dx(in), dw(oc * c * kernel * kernel), db(oc);
   std::vector<uint8_t> winners(static_cast<size_t>(pooled));
   tenon::cpu::ConvPoolForwardArgs f;
-  f.shape = s, f.x = x.p, f.weights = w.p, f.bias = b.p, f.y = y.p, f.winners = winners.data();
+  f.shape = s, f.x = x.p, f.weights = w.p, f.bias = b.p, f.y = y.p, f.winners = pool > 1 ? winners.data() : nullptr;
   f.x_strides = nchw_input ? tenon::cpu::NchwStrides(c, size, size) : tenon::cpu::NhwcStrides(c, size, size);
   f.y_strides = tenon::cpu::NhwcStrides(oc, s.PooledH(), s.PooledW());
   Floats fs(r.conv_pool_forward_workspace(f, 1) / 4 + 16);
@@ -115,7 +115,7 @@ void BenchConvPool(const Routines& r, const char* what, int64_t n, int64_t c, in
   Report(std::string("conv+pool forward ") + what, flop, [&] { r.conv_pool_forward(f, fs.p, {}); });
   tenon::cpu::ConvPoolBackwardArgs g;
   g.shape = s, g.x = x.p, g.x_strides = f.x_strides, g.weights = w.p, g.dy = dy.p, g.dy_strides = f.y_strides;
-  g.y = y.p, g.y_strides = f.y_strides, g.winners = winners.data();
+  g.y = y.p, g.y_strides = f.y_strides, g.winners = f.winners;
   g.dw = dw.p, g.db = db.p, g.dx_strides = f.x_strides;
   const double back = flop / static_cast<double>(pool * pool);
   Floats gs(r.conv_pool_backward_workspace(g, 1) / 4 + 16);

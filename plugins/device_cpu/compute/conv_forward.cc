@@ -27,12 +27,20 @@ void ForwardImage(const ConvPoolForwardArgs& a, const Image& image, const Window
                   const float* x, const float* weights, const float* bias, float* rows, int64_t n) {
   const ConvPoolShape& s = a.shape;
   const int64_t pooled_h = s.PooledH(), pooled_w = s.PooledW();
+  // Without a pool rows go straight to y, if whole vectors of channels fit there.
+  const bool direct = !f.columns && s.pool_h == 1 && s.pool_w == 1 && s.pool_stride_h == 1 && s.pool_stride_w == 1 &&
+                      a.winners == nullptr && a.y_strides.c == 1 && s.oc % kLanes == 0;
   const int64_t conv_w = Min(s.ConvW(), (pooled_w - 1) * s.pool_stride_w + s.pool_w);
   for (int64_t ph = 0; ph < pooled_h; ++ph) {
+    if (direct) {
+      ConvRow(s, win, x + ph * s.stride_h * image.row, weights, bias, conv_w, f.channels, s.relu,
+              a.y + n * a.y_strides.n + ph * a.y_strides.h, a.y_strides.w);
+      continue;
+    }
     for (int64_t i = 0; i < s.pool_h; ++i) {
       const float* from = x + (ph * s.pool_stride_h + i) * s.stride_h * image.row;
       if (f.columns) ColumnRow(s, from, image.row, weights, conv_w, rows + i * s.oc * f.row_floats, f.row_floats);
-      else ConvRow(s, win, from, weights, conv_w, f.channels, rows + i * f.row_floats);
+      else ConvRow(s, win, from, weights, bias, conv_w, f.channels, false, rows + i * f.row_floats, f.channels);
     }
     PoolRow r;
     r.rows = rows, r.row = f.row_floats, r.channels = f.channels;
@@ -44,11 +52,11 @@ void ForwardImage(const ConvPoolForwardArgs& a, const Image& image, const Window
       if (s.pool_h == 2) PoolColumns<true>(s, r, bias, pooled_w);
       else PoolColumns<false>(s, r, bias, pooled_w);
     } else if (s.pool_h == 2 && s.pool_w == 2) {
-      PoolOneRow<2, 2>(s, r, bias, pooled_w);
+      PoolOneRow<2, 2>(s, r, pooled_w);
     } else if (s.pool_h == 1 && s.pool_w == 1) {
-      PoolOneRow<1, 1>(s, r, bias, pooled_w);
+      PoolOneRow<1, 1>(s, r, pooled_w);
     } else {
-      PoolOneRow<0, 0>(s, r, bias, pooled_w);
+      PoolOneRow<0, 0>(s, r, pooled_w);
     }
   }
 }

@@ -20,62 +20,102 @@ void PackForwardWeights(const ConvPoolShape& s, const Window& win, const float* 
   }
 }
 
-// P neighbouring output pixels by V vectors of output channels.
+// A part of the window: elements [first, first + length) of runs [begin, end).
+struct WindowPart {
+  int64_t begin, end, first, length;
+  bool adds;          // to what earlier parts left in the output
+  bool relu;          // the last part of a row that no pool follows
+  const float* bias;  // of the channels of the tile; the first part begins with it
+};
+
+// P neighbouring output pixels by V vectors of output channels, over a part of the window. weights: those of the part.
 template <int P, int V>
-void ConvTile(const Window& win, const float* x, int64_t pixel, const float* weights, float* out, int64_t out_pixel) {
+void ConvTile(const Window& win, const WindowPart& part, const float* x, int64_t pixel, const float* weights, float* out,
+              int64_t out_pixel) {
   Vec acc[P][V];
-  TENON_UNROLL for (int p = 0; p < P; ++p)
-    TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] = Zero();
+  if (part.adds) {
+    TENON_UNROLL for (int p = 0; p < P; ++p)
+      TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] = Load(out + p * out_pixel + v * kLanes);
+  } else {
+    TENON_UNROLL for (int v = 0; v < V; ++v) {
+      const Vec bias = Load(part.bias + v * kLanes);
+      TENON_UNROLL for (int p = 0; p < P; ++p) acc[p][v] = bias;
+    }
+  }
   const int64_t per_row = win.runs / win.rows;
-  for (int64_t row = 0; row < win.rows; ++row) {
-    for (int64_t run = 0; run < per_row; ++run) {
-      const float* from = x + row * win.row_stride + run * win.run_stride;
-      for (int64_t t = 0; t < win.length; ++t) {
-        Vec w[V];
-        TENON_UNROLL for (int v = 0; v < V; ++v) w[v] = Load(weights + v * kLanes);
-        weights += V * kLanes;
-        TENON_UNROLL for (int p = 0; p < P; ++p) {
-          const Vec value = Set(from[p * pixel + t]);
-          TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] += value * w[v];
-        }
+  int64_t row = per_row == 1 ? part.begin : part.begin / per_row, column = per_row == 1 ? 0 : part.begin % per_row;
+  for (int64_t run = part.begin; run < part.end; ++run) {
+    const float* from = x + row * win.row_stride + column * win.run_stride + part.first;
+    for (int64_t t = 0; t < part.length; ++t) {
+      Vec w[V];
+      TENON_UNROLL for (int v = 0; v < V; ++v) w[v] = Load(weights + v * kLanes);
+      weights += V * kLanes;
+      TENON_UNROLL for (int p = 0; p < P; ++p) {
+        const Vec value = Set(from[p * pixel + t]);
+        TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] += value * w[v];
       }
     }
+    if (++column == per_row) column = 0, ++row;
+  }
+  if (part.relu) {
+    TENON_UNROLL for (int p = 0; p < P; ++p)
+      TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] = Relu(acc[p][v]);
   }
   TENON_UNROLL for (int p = 0; p < P; ++p)
     TENON_UNROLL for (int v = 0; v < V; ++v) Store(out + p * out_pixel + v * kLanes, acc[p][v]);
 }
 
-using ConvTileFn = void (*)(const Window&, const float*, int64_t, const float*, float*, int64_t);
+using ConvTileFn = void (*)(const Window&, const WindowPart&, const float*, int64_t, const float*, float*, int64_t);
 template <int V, int... P>
-TENON_INLINE void CallConvTile(int64_t pixels, const Window& win, const float* x, int64_t pixel, const float* weights,
-                               float* out, int64_t out_pixel) {
+TENON_INLINE void CallConvTile(int64_t pixels, const Window& win, const WindowPart& part, const float* x, int64_t pixel,
+                               const float* weights, float* out, int64_t out_pixel) {
   static constexpr ConvTileFn kTable[] = {&ConvTile<P, V>...};
-  kTable[pixels - 1](win, x, pixel, weights, out, out_pixel);
+  kTable[pixels - 1](win, part, x, pixel, weights, out, out_pixel);
 }
 
-// One row of convolution output, [pixels][channels] with `channels` a multiple of kLanes.
-TENON_INLINE void ConvRow(const ConvPoolShape& s, const Window& win, const float* x, const float* weights,
-                          int64_t pixels, int64_t channels, float* out) {
-  const int64_t pixel = s.stride_w * s.c, taps = win.runs * win.length;
+// The part that begins at run `begin`, element `first`: as much of the window as keeps its weights in the first-level
+// cache while all pixels of the row pass over them.
+TENON_INLINE WindowPart NextPart(const Window& win, int64_t begin, int64_t first, int64_t width, const float* bias, bool relu) {
+  const int64_t most = 20 * 1024 / (width * static_cast<int64_t>(sizeof(float)));
+  WindowPart part{begin, begin + 1, first, win.length - first, begin > 0 || first > 0, false, bias};
+  if (first > 0 || win.length > most) {
+    part.length = Min(part.length, CeilDiv(win.length, CeilDiv(win.length, most)));
+  } else {
+    const int64_t runs = Max(1, most / win.length), parts = CeilDiv(win.runs, runs);
+    part.end = Min(win.runs, begin + CeilDiv(win.runs, parts));
+  }
+  part.relu = relu && part.end == win.runs && part.first + part.length == win.length;
+  return part;
+}
+
+// One row of convolution output, bias included, [pixels][out_pixel] with `channels`, a multiple of kLanes, written of each
+// pixel. relu: no pool follows that does it.
+TENON_INLINE void ConvRow(const ConvPoolShape& s, const Window& win, const float* x, const float* weights, const float* bias,
+                          int64_t pixels, int64_t channels, bool relu, float* out, int64_t out_pixel) {
+  const int64_t pixel = s.stride_w * s.c;
   for (int64_t first = 0; first < channels;) {
     const bool wide = channels - first > kLanes;
-    const int64_t most = wide ? kAccumulators / 2 : 12;
+    const int64_t width = wide ? 2 * kLanes : kLanes, most = wide ? kAccumulators / 2 : 12;
     const int64_t tiles = CeilDiv(pixels, most);
-    for (int64_t t = 0; t < tiles; ++t) {
-      const Range r = Piece(pixels, tiles, t);
-      const float* from = x + r.begin * pixel;
-      float* to = out + r.begin * channels + first;
-      if (!wide)
-        CallConvTile<1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(r.end - r.begin, win, from, pixel, weights, to, channels);
-      else
+    for (int64_t run = 0, element = 0; run < win.runs;) {
+      const WindowPart part = NextPart(win, run, element, width, bias + first, relu);
+      for (int64_t t = 0; t < tiles; ++t) {
+        const Range r = Piece(pixels, tiles, t);
+        const float* from = x + r.begin * pixel;
+        float* to = out + r.begin * out_pixel + first;
+        if (!wide)
+          CallConvTile<1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(r.end - r.begin, win, part, from, pixel, weights, to, out_pixel);
+        else
 #if TENON_CPU_LANES == 16
-        CallConvTile<2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(r.end - r.begin, win, from, pixel, weights, to, channels);
+          CallConvTile<2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(r.end - r.begin, win, part, from, pixel, weights, to, out_pixel);
 #else
-        CallConvTile<2, 1, 2, 3, 4, 5, 6>(r.end - r.begin, win, from, pixel, weights, to, channels);
+          CallConvTile<2, 1, 2, 3, 4, 5, 6>(r.end - r.begin, win, part, from, pixel, weights, to, out_pixel);
 #endif
+      }
+      weights += (part.end - part.begin) * part.length * width;
+      element = part.first + part.length;
+      if (element == win.length) run = part.end, element = 0;
     }
-    const int64_t width = wide ? 2 * kLanes : kLanes;
-    weights += taps * width;
     first += width;
   }
 }
@@ -127,7 +167,7 @@ struct PoolRow {
 };
 
 template <int PH, int PW>
-void PoolOneRow(const ConvPoolShape& s, const PoolRow& r, const float* bias, int64_t pooled) {
+void PoolOneRow(const ConvPoolShape& s, const PoolRow& r, int64_t pooled) {
   for (int64_t p = 0; p < pooled; ++p) {
     const float* values = r.rows + p * s.pool_stride_w * r.channels;
     float* y = r.y + p * r.y_w;
@@ -135,7 +175,6 @@ void PoolOneRow(const ConvPoolShape& s, const PoolRow& r, const float* bias, int
       Vec best;
       IVec where;
       PoolVec<PH, PW>(s, values + c, r.row, r.channels, best, where);
-      best += Load(bias + c);
       if (s.relu) best = Relu(best);
       const int64_t count = Min(kLanes, s.oc - c);
       // Lanes beyond oc fall on the next pixels, which are written afterwards.

@@ -76,12 +76,13 @@ void Check(const Routines& r, const ConvPoolShape& s, bool channel_last_x, bool 
   const auto x = Random(Count(s), 1), w = Random(s.oc * s.c * s.kh * s.kw, 2), b = Random(s.oc, 3);
   const auto dy = Random(PooledCount(s), 4);
   Array<float> y(PooledCount(s), 7.0f), dx(Count(s), 7.0f), dw(w.size(), 7.0f), db(s.oc, 7.0f);
-  Array<uint8_t> winners(PooledCount(s), 99);
+  // Without a pool nobody may ask for winners; all are position 0.
+  Array<uint8_t> winners(PooledCount(s), static_cast<uint8_t>(s.pool_h == 1 ? 0 : 99));
   const Strides4 xt = channel_last_x ? NhwcStrides(s.c, s.h, s.w) : NchwStrides(s.c, s.h, s.w);
   const Strides4 yt = channel_last_y ? NhwcStrides(s.oc, s.PooledH(), s.PooledW()) : NchwStrides(s.oc, s.PooledH(), s.PooledW());
   ConvPoolForwardArgs f;
   f.shape = s, f.x = x.get(), f.x_strides = xt, f.weights = w.get(), f.bias = bias ? b.get() : nullptr, f.y = y.get();
-  f.y_strides = yt, f.winners = winners.get();
+  f.y_strides = yt, f.winners = s.pool_h == 1 && bias ? nullptr : winners.get();
   Workspace fs(r.conv_pool_forward_workspace(f, threads));
   r.conv_pool_forward(f, fs.get(), Threads(threads));
   ConvPoolBackwardArgs g;
@@ -127,6 +128,8 @@ TEST(ConvPool, AgreesWithDoublePrecision) {
   shapes.push_back(odd);
   odd.pool_h = 3, odd.pool_stride_h = 1, odd.stride_h = 1, odd.dilation_h = 3, odd.pad_top = 3, odd.stride_w = 2;
   shapes.push_back(odd);
+  shapes.push_back(Shape(1, 130, 5, 5, 18, 3, 1, 1));  // weights of a window in several parts
+  shapes.push_back(Shape(1, 700, 3, 4, 9, 2, 0, 1));
   for (const Routines* r : AllRoutines())
     for (ConvPoolShape s : shapes)
       for (int form = 0; form < 8; ++form) {
