@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 
 namespace tenon::exec {
@@ -404,7 +405,7 @@ Status EagerEngine::Execute(EagerPlan& plan, std::span<const EagerTensor> inputs
   for (std::int32_t i = 0; i < block.output_count; ++i) (view++)->address = block.outputs[i].address;
   for (const graph::InPlaceChoice& update : plan.updates) plan.views[static_cast<std::size_t>(update.input)].address = block.outputs[update.output].address;
   tenon_error error;
-  const std::int32_t code = plan.execute(plan.handle, &record, &error);
+  const std::int32_t code = CallAbi("tenon.op", "execute", plan.execute, plan.handle, &record, &error);
   if (code == TENON_OK) [[likely]] return {};
   return Failed(plan, ToStatus(code, error, ""), call);
 }
@@ -446,7 +447,7 @@ Status EagerEngine::ExecuteConverting(EagerPlan& plan, std::span<const EagerTens
     TENON_TRY(device_.Reorder(ViewOf(type->value.dtype, type->shape, graph::kStrided, strided, device_.host_accessible()), view));
   }
   tenon_error error;
-  TENON_TRY(ToStatus(plan.execute(plan.handle, &plan.call, &error), error, ""));
+  TENON_TRY(ToStatus(CallAbi("tenon.op", "execute", plan.execute, plan.handle, &plan.call, &error), error, ""));
   for (const auto& result : results) {
     const EagerType* type = plan.outputs[result.first - count];
     TENON_TRY(device_.Reorder(plan.views[result.first],

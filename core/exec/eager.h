@@ -84,6 +84,9 @@ class EagerEngine {
   const std::map<std::string, KernelCount>& kernels() const { return kernels_; }
   // Called once, when the last tensor has gone after this was set.
   void on_last_tensor(std::function<void()> call) { on_last_tensor_ = std::move(call); }
+  // The owner's own.
+  void set_user(void* user) { user_ = user; }
+  void* user() const { return user_; }
 
  private:
   friend void ReleaseBlock(EagerBlock* block);
@@ -140,6 +143,7 @@ class EagerEngine {
   Buffer workspace_;
   std::uint64_t visit_ = 0;                 // runs of Gradients so far
   std::function<void()> on_last_tensor_;
+  void* user_ = nullptr;
 };
 
 }  // namespace tenon::exec

@@ -33,7 +33,7 @@ Result<EagerStorage*> EagerPool::Grow(int size_class) {
     ReleaseFree();
     buffer = device_.Allocate(BytesOf(size_class), TENON_ALLOC_DEFAULT);
   }
-  TENON_TRY(std::move(buffer));
+  if (!buffer.ok()) return std::move(buffer).status();
   ++allocations_;
   auto storage = std::make_unique<EagerStorage>();
   storage->references = 1;
