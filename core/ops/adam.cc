@@ -54,17 +54,33 @@ void Update(const Settings& s, std::int64_t n, const Slots<T>& t) {
 }  // namespace
 
 void DefineAdam(OpRegistry& ops, const char* type, double default_decay, ReferenceFn reference) {
-  ops.DefineTenon(type).Input("lr", {DType::kF32}, "lr").Input("step", {DType::kI64}, "step")
-      .VariadicInput("tensors", kFloatingTypes, "").VariadicOutput("updated").UpdatesInputs(2).Attr("beta1", 0.9)
-      .Attr("beta2", 0.999).Attr("epsilon", 1e-8).Attr("weight_decay", default_decay)
-      .RequiredAttr("count", AttrType::kInt).NoGradient().Infer(Infer).Reference(std::move(reference));
+  ops.DefineTenon(type)
+      .Input("lr", {DType::kF32}, "lr")
+      .Input("step", {DType::kI64}, "step")
+      .VariadicInput("tensors", kFloatingTypes, "")
+      .VariadicOutput("updated")
+      .UpdatesInputs(2)
+      .Attr("beta1", 0.9)
+      .Attr("beta2", 0.999)
+      .Attr("epsilon", 1e-8)
+      .Attr("weight_decay", default_decay)
+      .RequiredAttr("count", AttrType::kInt)
+      .NoGradient()
+      .Infer(Infer)
+      .Reference(std::move(reference));
 }
 
 Status UpdateAdam(const ReferenceArgs& args, bool decoupled) {
   const std::int64_t count = args.attrs.Int("count"), step = *args.inputs[1].data<std::int64_t>();
   TENON_INVALID_IF(step < 1, "The step of an optimiser counts from 1; it is {}.", step);
-  Settings s{ScalarInput(args, 0), args.attrs.Float("beta1"), args.attrs.Float("beta2"), args.attrs.Float("epsilon"),
-             args.attrs.Float("weight_decay"), 0, 0, decoupled};
+  Settings s{ScalarInput(args, 0),
+             args.attrs.Float("beta1"),
+             args.attrs.Float("beta2"),
+             args.attrs.Float("epsilon"),
+             args.attrs.Float("weight_decay"),
+             0,
+             0,
+             decoupled};
   s.correction1 = 1 - std::pow(s.beta1, static_cast<double>(step));
   s.correction2 = std::sqrt(1 - std::pow(s.beta2, static_cast<double>(step)));
   for (std::int64_t k = 0; k < count; ++k) {

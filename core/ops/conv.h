@@ -14,9 +14,7 @@ struct ConvGeometry {
   std::int64_t FirstInputOf(std::int64_t m) const { return m / (out_channels / group) * in_per_group; }
 };
 
-inline std::vector<std::int64_t> KernelOfWeights(const Shape& w) {
-  return {w.dims().begin() + 2, w.dims().end()};
-}
+inline std::vector<std::int64_t> KernelOfWeights(const Shape& w) { return {w.dims().begin() + 2, w.dims().end()}; }
 
 inline ConvGeometry ConvGeometryOf(const Attributes& attrs, const Shape& x, const Shape& w) {
   ConvGeometry out;

@@ -23,7 +23,8 @@ inline Result<DropoutMode> DropoutModeOf(const ReferenceArgs& args, std::size_t 
 inline Status CheckDropoutScalars(const InferContext& context, int first) {
   for (int i = first; i < first + 2; ++i) {
     TENON_INVALID_IF(context.has_input(i) && !(context.shape(i).rank() == 0 || context.shape(i) == SymShape{1}),
-                     "Dropout {} is a scalar; it has shape {}.", i == first ? "ratio" : "training_mode", context.shape(i));
+                     "Dropout {} is a scalar; it has shape {}.", i == first ? "ratio" : "training_mode",
+                     context.shape(i));
   }
   return {};
 }

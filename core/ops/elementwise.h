@@ -54,9 +54,8 @@ Status BroadcastNumeric(const ReferenceArgs& args, Fn fn) {
   ForNumeric(a.dtype(), [&]<class T>() {
     const T *pa = a.data<T>(), *pb = b.data<T>();
     T* y = out.data<T>();
-    ForEachBroadcast(out.shape(), a.shape(), b.shape(), [&](std::int64_t i, std::int64_t ia, std::int64_t ib) {
-      y[i] = Combine(pa[ia], pb[ib], fn);
-    });
+    ForEachBroadcast(out.shape(), a.shape(), b.shape(),
+                     [&](std::int64_t i, std::int64_t ia, std::int64_t ib) { y[i] = Combine(pa[ia], pb[ib], fn); });
   });
   return {};
 }

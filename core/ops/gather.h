@@ -22,8 +22,8 @@ inline Result<GatherPlan> GatherPlanOf(const Attributes& attrs, const Shape& x, 
   const Tensor ints = Cast(indices, DType::kI64);
   for (const std::int64_t given : ints.values<std::int64_t>()) {
     TENON_INVALID_IF(given < -plan.extent || given >= plan.extent,
-                     "Gather index {} is outside [{}, {}), the limits of axis {} of {}.", given, -plan.extent, plan.extent,
-                     axis, x);
+                     "Gather index {} is outside [{}, {}), the limits of axis {} of {}.", given, -plan.extent,
+                     plan.extent, axis, x);
     plan.indices.push_back(given < 0 ? given + plan.extent : given);
   }
   return plan;

@@ -20,7 +20,8 @@ struct OptimizerGroups {
 };
 
 // Checks counts, shapes and dtypes and sets the outputs. `names` are those of the groups, in order.
-inline Status InferOptimizer(InferContext& context, const OptimizerGroups& groups, std::initializer_list<const char*> names) {
+inline Status InferOptimizer(InferContext& context, const OptimizerGroups& groups,
+                             std::initializer_list<const char*> names) {
   const std::int64_t count = context.attrs().Int("count");
   const auto wanted = groups.scalars + static_cast<std::int64_t>(names.size()) * count;
   TENON_INVALID_IF(count < 1 || context.num_inputs() != wanted,

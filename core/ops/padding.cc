@@ -11,8 +11,8 @@ Result<PadMode> PadModeOf(const std::string& text) {
   return InvalidArgument("Pad mode '{}' is not supported; supported are constant, reflect and edge.", text);
 }
 
-Result<std::array<PadAxis, kMaxRank>> PadAxes(const std::vector<std::int64_t>& pads, const std::vector<std::int64_t>& axes,
-                                              int rank) {
+Result<std::array<PadAxis, kMaxRank>> PadAxes(const std::vector<std::int64_t>& pads,
+                                              const std::vector<std::int64_t>& axes, int rank) {
   std::vector<std::int64_t> listed = axes;
   if (listed.empty()) {
     for (int axis = 0; axis < rank; ++axis) listed.push_back(axis);

@@ -20,8 +20,8 @@ struct PadAxis {
 Result<PadMode> PadModeOf(const std::string& text);
 
 // One entry per axis of a tensor of rank `rank`. `pads` lists the begins of the `axes`, then their ends; no axes: all.
-Result<std::array<PadAxis, kMaxRank>> PadAxes(const std::vector<std::int64_t>& pads, const std::vector<std::int64_t>& axes,
-                                              int rank);
+Result<std::array<PadAxis, kMaxRank>> PadAxes(const std::vector<std::int64_t>& pads,
+                                              const std::vector<std::int64_t>& axes, int rank);
 
 // Source element of output element o along an axis of extent `extent` (above 0), or -1: the constant.
 std::int64_t PadSource(std::int64_t o, std::int64_t begin, std::int64_t extent, PadMode mode);

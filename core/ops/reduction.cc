@@ -67,7 +67,8 @@ Value KeptForm(GradBuilder& builder, const GradArgs& args, Value value) {
   const int input = builder.type(args.inputs[0]).shape.rank();
   const int output = builder.type(args.outputs[0]).shape.rank();
   if (output == input) return value;
-  if (output == 0) return builder.ReshapeTo(value, Shape(std::vector<std::int64_t>(static_cast<std::size_t>(input), 1)));
+  if (output == 0)
+    return builder.ReshapeTo(value, Shape(std::vector<std::int64_t>(static_cast<std::size_t>(input), 1)));
   const bool axes_are_input = args.inputs.size() > 1 && args.inputs[1];
   const Value axes = axes_are_input ? args.inputs[1] : builder.Ints(args.attrs.Ints("axes", {}));
   return builder.Op("Unsqueeze", {value, axes});

@@ -23,8 +23,10 @@ Result<ResizeSettings> ResizeSettingsOf(const Attributes& attrs) {
   } else if (coordinates == "asymmetric") {
     out.coordinates = ResizeCoordinates::kAsymmetric;
   } else {
-    return InvalidArgument("Resize coordinate_transformation_mode '{}' is not supported; supported are half_pixel, "
-                           "half_pixel_symmetric, pytorch_half_pixel, align_corners and asymmetric.", coordinates);
+    return InvalidArgument(
+        "Resize coordinate_transformation_mode '{}' is not supported; supported are half_pixel, "
+        "half_pixel_symmetric, pytorch_half_pixel, align_corners and asymmetric.",
+        coordinates);
   }
   const std::string rounding = attrs.Text("nearest_mode", "round_prefer_floor");
   if (rounding == "round_prefer_floor") {
@@ -36,8 +38,10 @@ Result<ResizeSettings> ResizeSettingsOf(const Attributes& attrs) {
   } else if (rounding == "ceil") {
     out.rounding = ResizeRounding::kCeil;
   } else {
-    return InvalidArgument("Resize nearest_mode '{}' is not supported; supported are round_prefer_floor, "
-                           "round_prefer_ceil, floor and ceil.", rounding);
+    return InvalidArgument(
+        "Resize nearest_mode '{}' is not supported; supported are round_prefer_floor, "
+        "round_prefer_ceil, floor and ceil.",
+        rounding);
   }
   TENON_INVALID_IF(attrs.Int("antialias", 0) != 0, "Resize with antialias is not supported.");
   const std::string policy = attrs.Text("keep_aspect_ratio_policy", "stretch");
@@ -68,10 +72,14 @@ double Coordinate(ResizeCoordinates mode, std::int64_t o, std::int64_t input, st
     return exact ? position * in / out : position / static_cast<double>(given_scale);
   };
   switch (mode) {
-    case ResizeCoordinates::kHalfPixel: return unscale(x + 0.5) - 0.5;
-    case ResizeCoordinates::kPytorchHalfPixel: return output > 1 ? unscale(x + 0.5) - 0.5 : 0.0;
-    case ResizeCoordinates::kAlignCorners: return output > 1 ? x * (in - 1) / (out - 1) : 0.0;
-    case ResizeCoordinates::kAsymmetric: return unscale(x);
+    case ResizeCoordinates::kHalfPixel:
+      return unscale(x + 0.5) - 0.5;
+    case ResizeCoordinates::kPytorchHalfPixel:
+      return output > 1 ? unscale(x + 0.5) - 0.5 : 0.0;
+    case ResizeCoordinates::kAlignCorners:
+      return output > 1 ? x * (in - 1) / (out - 1) : 0.0;
+    case ResizeCoordinates::kAsymmetric:
+      return unscale(x);
     case ResizeCoordinates::kHalfPixelSymmetric: {
       const double adjustment = exact ? 1.0 : out / (static_cast<double>(given_scale) * in);
       return in / 2 * (1 - adjustment) + unscale(x + 0.5) - 0.5;
@@ -82,10 +90,14 @@ double Coordinate(ResizeCoordinates mode, std::int64_t o, std::int64_t input, st
 
 double Round(ResizeRounding rounding, double position) {
   switch (rounding) {
-    case ResizeRounding::kPreferFloor: return std::ceil(position - 0.5);
-    case ResizeRounding::kPreferCeil: return std::floor(position + 0.5);
-    case ResizeRounding::kFloor: return std::floor(position);
-    case ResizeRounding::kCeil: return std::ceil(position);
+    case ResizeRounding::kPreferFloor:
+      return std::ceil(position - 0.5);
+    case ResizeRounding::kPreferCeil:
+      return std::floor(position + 0.5);
+    case ResizeRounding::kFloor:
+      return std::floor(position);
+    case ResizeRounding::kCeil:
+      return std::ceil(position);
   }
   return position;
 }
@@ -94,8 +106,8 @@ double Round(ResizeRounding rounding, double position) {
 
 Result<SymShape> ResizeOutput(const ResizeSettings& settings, const ResizeRequest& request, const SymShape& x) {
   TENON_ASSIGN(const auto axes, ListedAxes(settings, x.rank()));
-  TENON_INVALID_IF(request.scales.empty() == request.sizes.empty(),
-                   "Resize takes either scales or sizes; {} given.", request.scales.empty() ? "none is" : "both are");
+  TENON_INVALID_IF(request.scales.empty() == request.sizes.empty(), "Resize takes either scales or sizes; {} given.",
+                   request.scales.empty() ? "none is" : "both are");
   const std::size_t given = std::max(request.scales.size(), request.sizes.size());
   TENON_INVALID_IF(given != axes.size(), "Resize has {} {} for {} axes of an input of shape {}.", given,
                    request.scales.empty() ? "sizes" : "scales", axes.size(), x);
@@ -107,15 +119,18 @@ Result<SymShape> ResizeOutput(const ResizeSettings& settings, const ResizeReques
       out.set_dim(axes[i], request.sizes[i]);
     } else {
       const float scale = request.scales[i];
-      TENON_INVALID_IF(!(scale > 0) || std::isinf(scale), "Resize scale {} of axis {} must be above 0.", scale, axes[i]);
+      TENON_INVALID_IF(!(scale > 0) || std::isinf(scale), "Resize scale {} of axis {} must be above 0.", scale,
+                       axes[i]);
       if (scale == 1) continue;
       const bool whole = scale == std::floor(scale);
-      TENON_INVALID_IF(!dim.known() && !whole, "Resize by {} needs to know the extent of axis {} ({}).", scale, axes[i], dim);
+      TENON_INVALID_IF(!dim.known() && !whole, "Resize by {} needs to know the extent of axis {} ({}).", scale, axes[i],
+                       dim);
       out.set_dim(axes[i], dim.known()
                                ? Dim(static_cast<std::int64_t>(std::floor(static_cast<float>(dim.value()) * scale)))
                                : dim * Dim(static_cast<std::int64_t>(scale)));
     }
-    TENON_INVALID_IF(dim.Is(0) && !out[axes[i]].Is(0), "Resize of axis {} from 0 elements to {}.", axes[i], out[axes[i]]);
+    TENON_INVALID_IF(dim.Is(0) && !out[axes[i]].Is(0), "Resize of axis {} from 0 elements to {}.", axes[i],
+                     out[axes[i]]);
   }
   return out;
 }

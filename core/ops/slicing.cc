@@ -30,8 +30,9 @@ SliceAxis ClampSlice(std::int64_t extent, std::int64_t start, std::int64_t end, 
   const bool forward = step > 0;
   // Positions a bound can take: 0 to extent going forward, -1 to extent - 1 going back.
   const std::int64_t low = forward ? 0 : -1, high = forward ? extent : extent - 1;
-  const std::int64_t from = std::clamp(start < 0 ? start + extent : start, forward ? 0 : std::min<std::int64_t>(0, high),
-                                       std::max<std::int64_t>(high, forward ? 0 : -1));
+  const std::int64_t from =
+      std::clamp(start < 0 ? start + extent : start, forward ? 0 : std::min<std::int64_t>(0, high),
+                 std::max<std::int64_t>(high, forward ? 0 : -1));
   const std::int64_t to = std::clamp(end < 0 ? end + extent : end, low, std::max(low, high));
   const std::int64_t distance = forward ? to - from : from - to;
   SliceAxis axis{from, step, 0};

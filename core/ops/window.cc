@@ -5,13 +5,19 @@
 namespace tenon {
 
 void DefineConvAttributes(OpDef& op) {
-  op.OptionalAttr("kernel_shape", AttrType::kInts).OptionalAttr("strides", AttrType::kInts)
-      .OptionalAttr("pads", AttrType::kInts).OptionalAttr("dilations", AttrType::kInts).Attr("auto_pad", "NOTSET");
+  op.OptionalAttr("kernel_shape", AttrType::kInts)
+      .OptionalAttr("strides", AttrType::kInts)
+      .OptionalAttr("pads", AttrType::kInts)
+      .OptionalAttr("dilations", AttrType::kInts)
+      .Attr("auto_pad", "NOTSET");
 }
 
 void DefinePoolAttributes(OpDef& op) {
-  op.RequiredAttr("kernel_shape", AttrType::kInts).OptionalAttr("strides", AttrType::kInts)
-      .OptionalAttr("pads", AttrType::kInts).OptionalAttr("dilations", AttrType::kInts).Attr("auto_pad", "NOTSET")
+  op.RequiredAttr("kernel_shape", AttrType::kInts)
+      .OptionalAttr("strides", AttrType::kInts)
+      .OptionalAttr("pads", AttrType::kInts)
+      .OptionalAttr("dilations", AttrType::kInts)
+      .Attr("auto_pad", "NOTSET")
       .Attr("ceil_mode", 0);
 }
 
@@ -32,8 +38,8 @@ Result<AutoPad> AutoPadOf(const Attributes& attrs) {
 Result<std::vector<std::int64_t>> AxisList(const Attributes& attrs, const char* name, std::size_t count,
                                            std::int64_t fallback, std::int64_t least) {
   std::vector<std::int64_t> values = attrs.Ints(name, std::vector<std::int64_t>(count, fallback));
-  TENON_INVALID_IF(values.size() != count, "{} has {} values ([{}]); {} are needed for this number of spatial axes.", name,
-                   values.size(), fmt::join(values, ","), count);
+  TENON_INVALID_IF(values.size() != count, "{} has {} values ([{}]); {} are needed for this number of spatial axes.",
+                   name, values.size(), fmt::join(values, ","), count);
   for (const std::int64_t value : values) {
     TENON_INVALID_IF(value < least, "{} holds {}; the least value is {}.", name, value, least);
   }
@@ -44,9 +50,10 @@ Result<std::vector<std::int64_t>> AxisList(const Attributes& attrs, const char* 
 Result<Dim> PaddedOutput(Dim input, std::int64_t extent, std::int64_t stride, std::int64_t begin, std::int64_t end,
                          bool ceil_mode, int axis) {
   const Dim padded = input + Dim(begin + end);
-  TENON_INVALID_IF(padded.known() && padded.value() < extent,
-                   "The kernel spans {} elements of spatial axis {}, more than the padded input has ({} = {} + {} + {}).",
-                   extent, axis, padded, input, begin, end);
+  TENON_INVALID_IF(
+      padded.known() && padded.value() < extent,
+      "The kernel spans {} elements of spatial axis {}, more than the padded input has ({} = {} + {} + {}).", extent,
+      axis, padded, input, begin, end);
   const Dim room = padded - Dim(extent);
   if (!ceil_mode) return FloorDiv(room, stride) + Dim(1);
   const Dim all = CeilDiv(room, stride) + Dim(1);

@@ -44,9 +44,11 @@ void ExpectStates(const std::vector<Tensor>& state, const std::vector<std::vecto
 TEST(Sgd, FollowsPyTorch) {
   ExpectStates(Train("SGD", {}, 0), {{0.94, -2.12, 3.18, 0.3166667, 0.4333333}});
   ExpectStates(Train("SGD", {{"weight_decay", 0.5}}, 0), {{0.79935, -1.8308, 2.7462, 0.2576042, 0.3854271}});
-  ExpectStates(Train("SGD", {{"momentum", 0.9}}, 1), {{0.9049, -2.1902, 3.2853, 0.1006667, 0.6493333}, {0.561, 1.122, -1.683, 1.593333, -1.593333}});
-  ExpectStates(Train("SGD", {{"momentum", 0.9}, {"nesterov", std::int64_t{1}}, {"weight_decay", 0.01}}, 1),
-               {{0.84655, -2.27476, 3.412139, -0.04554127, 0.7895149}, {0.5872152, 1.066283, -1.599425, 1.601485, -1.581208}});
+  ExpectStates(Train("SGD", {{"momentum", 0.9}}, 1),
+               {{0.9049, -2.1902, 3.2853, 0.1006667, 0.6493333}, {0.561, 1.122, -1.683, 1.593333, -1.593333}});
+  ExpectStates(
+      Train("SGD", {{"momentum", 0.9}, {"nesterov", std::int64_t{1}}, {"weight_decay", 0.01}}, 1),
+      {{0.84655, -2.27476, 3.412139, -0.04554127, 0.7895149}, {0.5872152, 1.066283, -1.599425, 1.601485, -1.581208}});
 }
 
 TEST(Adam, FollowsPyTorch) {
@@ -57,9 +59,10 @@ TEST(Adam, FollowsPyTorch) {
                {{0.7012061, -2.162085, 3.16203, 0.2194622, 0.5267786},
                 {0.1480113, 0.1104684, -0.1664684, 0.2936013, -0.2570248},
                 {0.02525328, 0.01899324, 0.04318693, 0.1287966, 0.1048202}});
-  ExpectStates(Train("AdamW", {{"weight_decay", 0.1}}, 2), {{0.6809359, -2.229961, 3.20026, 0.2075379, 0.5201864},
-                                                            {0.0561, 0.1122, -0.1683, 0.1593333, -0.1593333},
-                                                            {0.00013994, 0.00055976, 0.00125946, 0.001358862, 0.001358862}});
+  ExpectStates(Train("AdamW", {{"weight_decay", 0.1}}, 2),
+               {{0.6809359, -2.229961, 3.20026, 0.2075379, 0.5201864},
+                {0.0561, 0.1122, -0.1683, 0.1593333, -0.1593333},
+                {0.00013994, 0.00055976, 0.00125946, 0.001358862, 0.001358862}});
 }
 
 TEST(Optimizers, UpdateWhereTheParametersLie) {
@@ -77,19 +80,37 @@ TEST(Optimizers, UpdateWhereTheParametersLie) {
 }
 
 TEST(Optimizers, TakeEmptyAndScalarParameters) {
-  CheckCase({.op = "SGD", .inputs = {F32({}, {0.5}), F32({0}, {}), F32({}, {1}), F32({0}, {}), F32({}, {2})},
-             .expect = {F32({0}, {}), F32({}, {0})}, .attrs = kTwo, .domain = "tenon", .gradient = {-1}, .other_floats = false});
+  CheckCase({.op = "SGD",
+             .inputs = {F32({}, {0.5}), F32({0}, {}), F32({}, {1}), F32({0}, {}), F32({}, {2})},
+             .expect = {F32({0}, {}), F32({}, {0})},
+             .attrs = kTwo,
+             .domain = "tenon",
+             .gradient = {-1},
+             .other_floats = false});
 }
 
 TEST(Optimizers, NameWhatIsWrong) {
   const Tensor lr = F32({}, {0.1}), w = Ramp({2}), g = Ramp({3});
-  CheckFails({.op = "SGD", .inputs = {lr, w, g}, .expect = {}, .attrs = {{"count", std::int64_t{1}}}, .domain = "tenon"},
-             "Parameter 0 is float32[2], but its gradient is float32[3].");
-  CheckFails({.op = "SGD", .inputs = {lr, w, w}, .expect = {}, .attrs = {{"count", std::int64_t{1}}, {"momentum", 0.9}}, .domain = "tenon"},
+  CheckFails(
+      {.op = "SGD", .inputs = {lr, w, g}, .expect = {}, .attrs = {{"count", std::int64_t{1}}}, .domain = "tenon"},
+      "Parameter 0 is float32[2], but its gradient is float32[3].");
+  CheckFails({.op = "SGD",
+              .inputs = {lr, w, w},
+              .expect = {},
+              .attrs = {{"count", std::int64_t{1}}, {"momentum", 0.9}},
+              .domain = "tenon"},
              "An optimiser with count 1 takes 4 inputs (1 scalars and 3 groups); got 3.");
-  CheckFails({.op = "SGD", .inputs = {lr, w, w}, .expect = {}, .attrs = {{"count", std::int64_t{1}}, {"nesterov", std::int64_t{1}}}, .domain = "tenon"},
+  CheckFails({.op = "SGD",
+              .inputs = {lr, w, w},
+              .expect = {},
+              .attrs = {{"count", std::int64_t{1}}, {"nesterov", std::int64_t{1}}},
+              .domain = "tenon"},
              "SGD with nesterov needs a momentum above 0.");
-  CheckFails({.op = "Adam", .inputs = {lr, I64({}, {0}), w, w, w, w}, .expect = {}, .attrs = {{"count", std::int64_t{1}}}, .domain = "tenon"},
+  CheckFails({.op = "Adam",
+              .inputs = {lr, I64({}, {0}), w, w, w, w},
+              .expect = {},
+              .attrs = {{"count", std::int64_t{1}}},
+              .domain = "tenon"},
              "The step of an optimiser counts from 1; it is 0.");
 }
 

@@ -19,7 +19,8 @@ TEST(Reduction, OverOneAxis) {
     CheckCase({.op = "ReduceSum", .inputs = {x, axes}, .expect = {F32({2, 1}, {2, 60})}, .symbolic = true});
     CheckCase({.op = "ReduceMean", .inputs = {x, axes}, .expect = {F32({2, 1}, {2. / 3, 20})}});
     CheckCase({.op = "ReduceMax", .inputs = {x, axes}, .expect = {F32({2, 1}, {3, 50})}, .symbolic = true});
-    CheckCase({.op = "ReduceSum", .inputs = {x, axes}, .expect = {F32({2}, {2, 60})}, .attrs = kDrop, .symbolic = true});
+    CheckCase(
+        {.op = "ReduceSum", .inputs = {x, axes}, .expect = {F32({2}, {2, 60})}, .attrs = kDrop, .symbolic = true});
     CheckCase({.op = "ReduceMean", .inputs = {x, axes}, .expect = {F32({2}, {2. / 3, 20})}, .attrs = kDrop});
     CheckCase({.op = "ReduceMax", .inputs = {x, axes}, .expect = {F32({2}, {3, 50})}, .attrs = kDrop});
   }
@@ -33,7 +34,10 @@ TEST(Reduction, OverSeveralAndAllAxes) {
   CheckCase({.op = "ReduceSum", .inputs = {x}, .expect = {F32({}, {66})}, .attrs = kDrop});
   CheckCase({.op = "ReduceMean", .inputs = {x}, .expect = {F32({1, 1, 1}, {5.5})}});
   CheckCase({.op = "ReduceMax", .inputs = {x}, .expect = {F32({}, {11})}, .attrs = kDrop});
-  CheckCase({.op = "ReduceSum", .inputs = {x, I64({0}, {})}, .expect = {x}, .attrs = {{"noop_with_empty_axes", std::int64_t{1}}}});
+  CheckCase({.op = "ReduceSum",
+             .inputs = {x, I64({0}, {})},
+             .expect = {x},
+             .attrs = {{"noop_with_empty_axes", std::int64_t{1}}}});
   CheckCase({.op = "ReduceSum", .inputs = {F32({}, {3})}, .expect = {F32({}, {3})}});
 }
 
@@ -62,17 +66,28 @@ TEST(Reduction, KeepsDtypes) {
   const std::int64_t big = (std::int64_t{1} << 53) + 1;
   CheckCase({.op = "ReduceSum", .inputs = {I64({2}, {big, 2})}, .expect = {I64({}, {big + 2})}, .attrs = kDrop});
   CheckCase({.op = "ReduceMean", .inputs = {I32({2}, {-3, -4})}, .expect = {I32({}, {-3})}, .attrs = kDrop});
-  CheckCase({.op = "ReduceMax", .inputs = {Of(DType::kI8, {2}, {-3, -4})}, .expect = {Of(DType::kI8, {}, {-3})}, .attrs = kDrop});
+  CheckCase({.op = "ReduceMax",
+             .inputs = {Of(DType::kI8, {2}, {-3, -4})},
+             .expect = {Of(DType::kI8, {}, {-3})},
+             .attrs = kDrop});
   // A sum of 4096 ones in float16 stays exact because it is kept in float32; in float16 it would stop at 2048.
   const Tensor ones = Cast(Ramp({4096}, 1, 0), DType::kF16);
-  CheckCase({.op = "ReduceSum", .inputs = {ones}, .expect = {Cast(F32({}, {4096}), DType::kF16)}, .attrs = kDrop,
+  CheckCase({.op = "ReduceSum",
+             .inputs = {ones},
+             .expect = {Cast(F32({}, {4096}), DType::kF16)},
+             .attrs = kDrop,
              .gradient = {-1}});
-  CheckCase({.op = "ReduceMax", .inputs = {F32({3}, {1, kNan, 3})}, .expect = {F32({}, {kNan})}, .attrs = kDrop,
+  CheckCase({.op = "ReduceMax",
+             .inputs = {F32({3}, {1, kNan, 3})},
+             .expect = {F32({}, {kNan})},
+             .attrs = kDrop,
              .gradient = {-1}});
 }
 
 TEST(Reduction, MaxSharesTies) {
-  const auto dx = Outputs({.op = "ReduceMaxGrad", .inputs = {F32({1}, {6}), F32({3}, {2, 1, 2}), F32({1}, {2})}, .expect = {},
+  const auto dx = Outputs({.op = "ReduceMaxGrad",
+                           .inputs = {F32({1}, {6}), F32({3}, {2, 1, 2}), F32({1}, {2})},
+                           .expect = {},
                            .domain = "tenon"});
   ExpectNear(dx[0], F32({3}, {3, 0, 3}), 0, "dX");
 }

@@ -9,11 +9,46 @@ namespace tenon {
 namespace {
 
 TEST(Registry, HasTheOperatorsOfONNX) {
-  for (const char* name :
-       {"Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "BatchNormalization", "Gemm", "MatMul", "Relu", "LeakyRelu",
-        "Sigmoid", "Tanh", "Softmax", "LogSoftmax", "SoftmaxCrossEntropyLoss", "Add", "Sub", "Mul", "Div", "Sqrt", "Exp",
-        "Log", "Neg", "Pow", "ReduceSum", "ReduceMean", "ReduceMax", "Sum", "Mean", "Max", "Reshape", "Transpose", "Flatten",
-        "Concat", "Slice", "Gather", "Cast", "Pad", "Resize", "Dropout", "Identity"}) {
+  for (const char* name : {"Conv",
+                           "MaxPool",
+                           "AveragePool",
+                           "GlobalAveragePool",
+                           "BatchNormalization",
+                           "Gemm",
+                           "MatMul",
+                           "Relu",
+                           "LeakyRelu",
+                           "Sigmoid",
+                           "Tanh",
+                           "Softmax",
+                           "LogSoftmax",
+                           "SoftmaxCrossEntropyLoss",
+                           "Add",
+                           "Sub",
+                           "Mul",
+                           "Div",
+                           "Sqrt",
+                           "Exp",
+                           "Log",
+                           "Neg",
+                           "Pow",
+                           "ReduceSum",
+                           "ReduceMean",
+                           "ReduceMax",
+                           "Sum",
+                           "Mean",
+                           "Max",
+                           "Reshape",
+                           "Transpose",
+                           "Flatten",
+                           "Concat",
+                           "Slice",
+                           "Gather",
+                           "Cast",
+                           "Pad",
+                           "Resize",
+                           "Dropout",
+                           "Identity"}) {
     const auto def = BuiltinOps().Find("", name);
     ASSERT_TRUE(def.ok()) << def.status().ToString();
     EXPECT_TRUE((*def)->differentiable()) << name;
@@ -33,17 +68,21 @@ TEST(Registry, ChoosesByOpset) {
   EXPECT_EQ(BuiltinOps().Find("", "Softmax").value()->since(), 13);
   EXPECT_EQ(BuiltinOps().Find("", "ReduceMean", 17).value()->since(), 1);
   EXPECT_EQ(BuiltinOps().Find("", "ReduceMean", 18).value()->since(), 18);
-  EXPECT_EQ(BuiltinOps().Find("", "Add", 6).status().message(), "Operator 'Add' exists since opset 7; the model states opset 6.");
-  EXPECT_EQ(BuiltinOps().Find("", "Sotfmax").status().message(), "There is no operator 'Sotfmax'. Did you mean 'Softmax'?");
+  EXPECT_EQ(BuiltinOps().Find("", "Add", 6).status().message(),
+            "Operator 'Add' exists since opset 7; the model states opset 6.");
+  EXPECT_EQ(BuiltinOps().Find("", "Sotfmax").status().message(),
+            "There is no operator 'Sotfmax'. Did you mean 'Softmax'?");
 }
 
 // Names of arguments, groups and attributes are unique within an operator, and saved and in-place outputs exist.
 TEST(Registry, DefinitionsAreConsistent) {
   for (const OpDef* def : BuiltinOps().All()) {
     std::set<std::string> names;
-    for (const ArgDef& input : def->inputs()) EXPECT_TRUE(names.insert(input.name).second) << def->FullName() << " " << input.name;
+    for (const ArgDef& input : def->inputs())
+      EXPECT_TRUE(names.insert(input.name).second) << def->FullName() << " " << input.name;
     std::set<std::string> attrs;
-    for (const AttrDef& attr : def->attrs()) EXPECT_TRUE(attrs.insert(attr.name).second) << def->FullName() << " " << attr.name;
+    for (const AttrDef& attr : def->attrs())
+      EXPECT_TRUE(attrs.insert(attr.name).second) << def->FullName() << " " << attr.name;
     for (const int saved : def->saved_outputs()) {
       ASSERT_LT(static_cast<std::size_t>(saved), def->outputs().size()) << def->FullName();
       EXPECT_EQ(def->outputs()[static_cast<std::size_t>(saved)].arity, Arity::kOptional) << def->FullName();

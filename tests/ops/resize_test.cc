@@ -62,15 +62,20 @@ TEST(Resize, LinearUnderEveryCoordinateMode) {
 
 TEST(Resize, AgreesWithPyTorchInTwoDimensions) {
   const Tensor x = Ramp({1, 1, 2, 3}, 1);
-  CheckCase(Sized(x, {1, 1, 4, 5}, F32({1, 1, 4, 5}, {1, 1.4, 2, 2.6, 3, 1.75, 2.15, 2.75, 3.35, 3.75, 3.25, 3.65, 4.25, 4.85, 5.25, 4, 4.4, 5, 5.6, 6}),
+  CheckCase(Sized(x, {1, 1, 4, 5}, F32({1, 1, 4, 5}, {1,    1.4,  2,    2.6,  3,    1.75, 2.15, 2.75, 3.35, 3.75,
+                                                      3.25, 3.65, 4.25, 4.85, 5.25, 4,    4.4,  5,    5.6,  6}),
                   Settings("linear", "half_pixel")));
-  CheckCase(Sized(x, {1, 1, 4, 5}, F32({1, 1, 4, 5}, {1, 1.5, 2, 2.5, 3, 2, 2.5, 3, 3.5, 4, 3, 3.5, 4, 4.5, 5, 4, 4.5, 5, 5.5, 6}),
+  CheckCase(Sized(x, {1, 1, 4, 5},
+                  F32({1, 1, 4, 5}, {1, 1.5, 2, 2.5, 3, 2, 2.5, 3, 3.5, 4, 3, 3.5, 4, 4.5, 5, 4, 4.5, 5, 5.5, 6}),
                   Settings("linear", "align_corners")));
-  CheckCase(Sized(Ramp({1, 1, 4, 4}), {1, 1, 3, 2}, F32({1, 1, 3, 2}, {1.166667, 3.166667, 6.5, 8.5, 11.83333, 13.83333}),
+  CheckCase(Sized(Ramp({1, 1, 4, 4}), {1, 1, 3, 2},
+                  F32({1, 1, 3, 2}, {1.166667, 3.166667, 6.5, 8.5, 11.83333, 13.83333}),
                   Settings("linear", "half_pixel")));
   // PyTorch's "nearest" is asymmetric with floor, its "nearest-exact" half_pixel.
-  CheckCase(Sized(Ramp({1, 1, 5}), {1, 1, 8}, F32({1, 1, 8}, {0, 0, 1, 1, 2, 3, 3, 4}), Settings("nearest", "asymmetric", "floor")));
-  CheckCase(Sized(Ramp({1, 1, 5}), {1, 1, 8}, F32({1, 1, 8}, {0, 0, 1, 2, 2, 3, 4, 4}), Settings("nearest", "half_pixel")));
+  CheckCase(Sized(Ramp({1, 1, 5}), {1, 1, 8}, F32({1, 1, 8}, {0, 0, 1, 1, 2, 3, 3, 4}),
+                  Settings("nearest", "asymmetric", "floor")));
+  CheckCase(
+      Sized(Ramp({1, 1, 5}), {1, 1, 8}, F32({1, 1, 8}, {0, 0, 1, 2, 2, 3, 4, 4}), Settings("nearest", "half_pixel")));
 }
 
 TEST(Resize, TakesScalesAxesAndOldOpsets) {
@@ -78,10 +83,19 @@ TEST(Resize, TakesScalesAxesAndOldOpsets) {
   Attributes attrs = Settings("nearest", "asymmetric", "floor");
   attrs.Set("axes", Ints{-1});
   CheckCase(Sized(Ramp({2, 2}), {4}, F32({2, 4}, {0, 0, 1, 1, 2, 2, 3, 3}), attrs));
-  CheckCase({.op = "Resize", .inputs = {Ramp({2}), F32({1}, {2})}, .expect = {F32({4}, {0, 0, 1, 1})}, .version = 10,
-             .gradient = {0}, .other_floats = false});
-  CheckCase({.op = "Resize", .inputs = {Ramp({2}), F32({1}, {2})}, .expect = {F32({4}, {0, 0.5, 1, 1})},
-             .attrs = {{"mode", std::string("linear")}}, .version = 10, .gradient = {0}, .other_floats = false});
+  CheckCase({.op = "Resize",
+             .inputs = {Ramp({2}), F32({1}, {2})},
+             .expect = {F32({4}, {0, 0, 1, 1})},
+             .version = 10,
+             .gradient = {0},
+             .other_floats = false});
+  CheckCase({.op = "Resize",
+             .inputs = {Ramp({2}), F32({1}, {2})},
+             .expect = {F32({4}, {0, 0.5, 1, 1})},
+             .attrs = {{"mode", std::string("linear")}},
+             .version = 10,
+             .gradient = {0},
+             .other_floats = false});
   CheckCase(Sized(I64({2}, {5, 6}), {4}, I64({4}, {5, 5, 6, 6}), Settings("nearest", "half_pixel")));
   CheckCase(Sized(F32({0, 2}, {}), {0, 4}, F32({0, 4}, {}), Settings("linear", "half_pixel")));
   const auto floored = Outputs(Scaled(Ramp({10}), {0.7}, Tensor(), Settings("nearest", "half_pixel")));
@@ -90,12 +104,14 @@ TEST(Resize, TakesScalesAxesAndOldOpsets) {
 
 TEST(Resize, RefusesByName) {
   const Tensor x = Ramp({4});
-  CheckFails(Sized(x, {2}, Tensor(), Settings("cubic", "half_pixel")), "Resize mode 'cubic' is not supported; supported are nearest and linear.");
+  CheckFails(Sized(x, {2}, Tensor(), Settings("cubic", "half_pixel")),
+             "Resize mode 'cubic' is not supported; supported are nearest and linear.");
   CheckFails(Sized(x, {2}, Tensor(), Settings("linear", "tf_crop_and_resize")),
              "Resize coordinate_transformation_mode 'tf_crop_and_resize' is not supported; supported are half_pixel, "
              "half_pixel_symmetric, pytorch_half_pixel, align_corners and asymmetric.");
   CheckFails(Sized(x, {2}, Tensor(), {{"antialias", std::int64_t{1}}}), "Resize with antialias is not supported.");
-  CheckFails(Sized(I64({2}, {5, 6}), {4}, Tensor(), Settings("linear", "half_pixel")), "Resize mode linear takes floating dtypes; X is int64.");
+  CheckFails(Sized(I64({2}, {5, 6}), {4}, Tensor(), Settings("linear", "half_pixel")),
+             "Resize mode linear takes floating dtypes; X is int64.");
   CheckFails(Sized(F32({0}, {}), {4}, Tensor(), {}), "Resize of axis 0 from 0 elements to 4.");
   CheckFails({.op = "Resize", .inputs = {x}, .expect = {}}, "Resize takes either scales or sizes; none is given.");
   CheckFails(Sized(x, {2, 2}, Tensor(), {}), "Resize has 2 sizes for 1 axes of an input of shape [4].");

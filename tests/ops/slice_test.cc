@@ -41,15 +41,23 @@ TEST(Slice, ClampsItsBounds) {
 TEST(Slice, TakesSeveralAxes) {
   const Tensor x = Ramp({3, 4});
   CheckCase({.op = "Slice", .inputs = {x, I64({2}, {1, 0}), I64({2}, {3, 2})}, .expect = {F32({2, 2}, {4, 5, 8, 9})}});
-  CheckCase({.op = "Slice", .inputs = {x, I32({1}, {-1}), I32({1}, {-4}), I32({1}, {-1}), I32({1}, {-1})},
+  CheckCase({.op = "Slice",
+             .inputs = {x, I32({1}, {-1}), I32({1}, {-4}), I32({1}, {-1}), I32({1}, {-1})},
              .expect = {F32({3, 3}, {3, 2, 1, 7, 6, 5, 11, 10, 9})}});
-  CheckCase({.op = "Slice", .inputs = {x}, .expect = {F32({3, 1}, {2, 6, 10})},
-             .attrs = {{"starts", Ints{2}}, {"ends", Ints{3}}, {"axes", Ints{-1}}}, .version = 9});
+  CheckCase({.op = "Slice",
+             .inputs = {x},
+             .expect = {F32({3, 1}, {2, 6, 10})},
+             .attrs = {{"starts", Ints{2}}, {"ends", Ints{3}}, {"axes", Ints{-1}}},
+             .version = 9});
   CheckCase({.op = "Slice", .inputs = {F32({0, 4}, {}), I64({1}, {0}), I64({1}, {5})}, .expect = {F32({0, 4}, {})}});
-  CheckCase({.op = "Slice", .inputs = {F32({0}, {}), I64({1}, {-1}), I64({1}, {kLeast}), I64({1}, {0}), I64({1}, {-1})},
+  CheckCase({.op = "Slice",
+             .inputs = {F32({0}, {}), I64({1}, {-1}), I64({1}, {kLeast}), I64({1}, {0}), I64({1}, {-1})},
              .expect = {F32({0}, {})}});
-  CheckCase({.op = "SliceGrad", .inputs = {F32({2}, {5, 6}), I64({1}, {3}), I64({1}, {0}), I64({1}, {0}), I64({1}, {-2})},
-             .expect = {F32({4}, {0, 6, 0, 5})}, .attrs = {{"x_shape", Ints{4}}}, .domain = "tenon"});
+  CheckCase({.op = "SliceGrad",
+             .inputs = {F32({2}, {5, 6}), I64({1}, {3}), I64({1}, {0}), I64({1}, {0}), I64({1}, {-2})},
+             .expect = {F32({4}, {0, 6, 0, 5})},
+             .attrs = {{"x_shape", Ints{4}}},
+             .domain = "tenon"});
 }
 
 TEST(Slice, NamesWhatIsWrong) {
@@ -64,17 +72,30 @@ TEST(Slice, NamesWhatIsWrong) {
 
 TEST(Pad, FillsReflectsAndRepeats) {
   const Tensor x = Ramp({3, 4});
-  CheckCase({.op = "Pad", .inputs = {Ramp({2, 2}, 1), I64({4}, {0, 1, 1, 0})}, .expect = {F32({3, 3}, {0, 1, 2, 0, 3, 4, 0, 0, 0})}});
-  CheckCase({.op = "Pad", .inputs = {Ramp({2}, 1), I64({2}, {1, 2}), F32({}, {9})}, .expect = {F32({5}, {9, 1, 2, 9, 9})}, .gradient = {0}});
-  CheckCase({.op = "Pad", .inputs = {x, I64({4}, {1, 2, 2, 1})},
-             .expect = {F32({6, 7}, {6, 5, 4, 5, 6, 7, 6, 2, 1, 0, 1, 2, 3, 2, 6, 5, 4, 5, 6, 7, 6, 10, 9, 8, 9, 10, 11, 10,
-                                     6, 5, 4, 5, 6, 7, 6, 2, 1, 0, 1, 2, 3, 2})},
+  CheckCase({.op = "Pad",
+             .inputs = {Ramp({2, 2}, 1), I64({4}, {0, 1, 1, 0})},
+             .expect = {F32({3, 3}, {0, 1, 2, 0, 3, 4, 0, 0, 0})}});
+  CheckCase({.op = "Pad",
+             .inputs = {Ramp({2}, 1), I64({2}, {1, 2}), F32({}, {9})},
+             .expect = {F32({5}, {9, 1, 2, 9, 9})},
+             .gradient = {0}});
+  CheckCase({.op = "Pad",
+             .inputs = {x, I64({4}, {1, 2, 2, 1})},
+             .expect = {F32({6, 7}, {6,  5, 4, 5, 6,  7,  6,  2, 1, 0, 1, 2, 3, 2, 6, 5, 4, 5, 6, 7, 6,
+                                     10, 9, 8, 9, 10, 11, 10, 6, 5, 4, 5, 6, 7, 6, 2, 1, 0, 1, 2, 3, 2})},
              .attrs = {{"mode", std::string("reflect")}}});
-  CheckCase({.op = "Pad", .inputs = {Ramp({3}), I64({2}, {2, 1})}, .expect = {F32({6}, {0, 0, 0, 1, 2, 2})},
+  CheckCase({.op = "Pad",
+             .inputs = {Ramp({3}), I64({2}, {2, 1})},
+             .expect = {F32({6}, {0, 0, 0, 1, 2, 2})},
              .attrs = {{"mode", std::string("edge")}}});
-  CheckCase({.op = "Pad", .inputs = {Ramp({2, 2}, 1), I64({2}, {1, 0}), Tensor(), I64({1}, {-1})}, .expect = {F32({2, 3}, {0, 1, 2, 0, 3, 4})}});
-  CheckCase({.op = "Pad", .inputs = {Ramp({2}, 1)}, .expect = {F32({4}, {7, 1, 2, 7})},
-             .attrs = {{"pads", Ints{1, 1}}, {"value", 7.0}}, .version = 2});
+  CheckCase({.op = "Pad",
+             .inputs = {Ramp({2, 2}, 1), I64({2}, {1, 0}), Tensor(), I64({1}, {-1})},
+             .expect = {F32({2, 3}, {0, 1, 2, 0, 3, 4})}});
+  CheckCase({.op = "Pad",
+             .inputs = {Ramp({2}, 1)},
+             .expect = {F32({4}, {7, 1, 2, 7})},
+             .attrs = {{"pads", Ints{1, 1}}, {"value", 7.0}},
+             .version = 2});
   CheckCase({.op = "Pad", .inputs = {I64({2}, {1, 2}), I64({2}, {0, 1})}, .expect = {I64({3}, {1, 2, 0})}});
 }
 
@@ -82,8 +103,12 @@ TEST(Pad, FillsReflectsAndRepeats) {
 TEST(Pad, RemovesWithNegativePads) {
   const Tensor x = Ramp({3, 4});
   CheckCase({.op = "Pad", .inputs = {x, I64({4}, {-1, 0, 0, -2})}, .expect = {F32({2, 2}, {4, 5, 8, 9})}});
-  CheckCase({.op = "Pad", .inputs = {x, I64({4}, {0, -1, 0, 2})}, .expect = {F32({3, 5}, {1, 2, 3, 0, 0, 5, 6, 7, 0, 0, 9, 10, 11, 0, 0})}});
-  CheckCase({.op = "Pad", .inputs = {x, I64({4}, {0, -1, 0, 1})}, .expect = {F32({3, 4}, {1, 2, 3, 2, 5, 6, 7, 6, 9, 10, 11, 10})},
+  CheckCase({.op = "Pad",
+             .inputs = {x, I64({4}, {0, -1, 0, 2})},
+             .expect = {F32({3, 5}, {1, 2, 3, 0, 0, 5, 6, 7, 0, 0, 9, 10, 11, 0, 0})}});
+  CheckCase({.op = "Pad",
+             .inputs = {x, I64({4}, {0, -1, 0, 1})},
+             .expect = {F32({3, 4}, {1, 2, 3, 2, 5, 6, 7, 6, 9, 10, 11, 10})},
              .attrs = {{"mode", std::string("reflect")}}});
   CheckCase({.op = "Pad", .inputs = {x, I64({4}, {-3, 0, 0, 0})}, .expect = {F32({0, 4}, {})}});
   CheckFails({.op = "Pad", .inputs = {x, I64({4}, {-2, 0, -2, 0})}, .expect = {}},
@@ -91,10 +116,12 @@ TEST(Pad, RemovesWithNegativePads) {
 }
 
 TEST(Pad, NamesWhatIsWrong) {
-  CheckFails({.op = "Pad", .inputs = {Ramp({2}), I64({2}, {1, 1})}, .expect = {}, .attrs = {{"mode", std::string("wrap")}}},
-             "Pad mode 'wrap' is not supported; supported are constant, reflect and edge.");
-  CheckFails({.op = "Pad", .inputs = {F32({0}, {}), I64({2}, {1, 1})}, .expect = {}, .attrs = {{"mode", std::string("edge")}}},
-             "Pad mode edge needs elements to repeat; axis 0 of [0] has none.");
+  CheckFails(
+      {.op = "Pad", .inputs = {Ramp({2}), I64({2}, {1, 1})}, .expect = {}, .attrs = {{"mode", std::string("wrap")}}},
+      "Pad mode 'wrap' is not supported; supported are constant, reflect and edge.");
+  CheckFails(
+      {.op = "Pad", .inputs = {F32({0}, {}), I64({2}, {1, 1})}, .expect = {}, .attrs = {{"mode", std::string("edge")}}},
+      "Pad mode edge needs elements to repeat; axis 0 of [0] has none.");
   CheckFails({.op = "Pad", .inputs = {Ramp({2}), I64({4}, {1, 1, 1, 1})}, .expect = {}},
              "Pad has 4 pads ([1,1,1,1]); 2 are needed for 1 axes.");
 }

@@ -69,7 +69,8 @@ void CheckOtherFloats(const OpCase& row) {
       // Outputs with a dtype of their own (saved statistics) keep it.
       if (other.expect[i].defined()) other.expect[i] = Cast(row.expect[i], checked->outputs[i].dtype);
     }
-    CheckForward(other, call, std::max(form.tolerance, row.tolerance), fmt::format("{} in {}", row.op, NameOf(form.dtype)));
+    CheckForward(other, call, std::max(form.tolerance, row.tolerance),
+                 fmt::format("{} in {}", row.op, NameOf(form.dtype)));
   }
 }
 
@@ -80,7 +81,8 @@ void CheckInPlace(const OpCase& row, const OpCall& call) {
   for (const auto& pair : checked->def->in_place()) {
     const auto in = static_cast<std::size_t>(pair.input), out = static_cast<std::size_t>(pair.output);
     if (in >= call.inputs.size() || out >= plain->size() || !call.inputs[in].defined()) continue;
-    if (call.inputs[in].dtype() != (*plain)[out].dtype() || call.inputs[in].elements() != (*plain)[out].elements()) continue;
+    if (call.inputs[in].dtype() != (*plain)[out].dtype() || call.inputs[in].elements() != (*plain)[out].elements())
+      continue;
     std::vector<Tensor> inputs = call.inputs;
     inputs[in] = inputs[in].Clone();
     std::vector<Tensor> outputs;
@@ -106,7 +108,8 @@ void CheckSymbols(const OpCase& row, const OpCall& call, std::int64_t extent, bo
   std::vector<ValueType> types;
   std::vector<const Tensor*> constants;
   for (const Tensor& input : call.inputs) {
-    const bool constant = input.defined() && (IsInteger(input.dtype()) || input.shape().rank() == 0 || row.op == "Resize") &&
+    const bool constant = input.defined() &&
+                          (IsInteger(input.dtype()) || input.shape().rank() == 0 || row.op == "Resize") &&
                           !types.empty();
     ValueType type;
     if (input.defined()) type = {input.dtype(), input.shape()};
@@ -211,7 +214,8 @@ void CheckGradient(const OpCase& row) {
 template <class T>
 Tensor Filled(const Shape& shape, const std::vector<double>& values) {
   Tensor tensor(kDTypeOf<T>, shape);
-  EXPECT_EQ(tensor.elements(), static_cast<std::int64_t>(values.size())) << "a table lists values for " << shape.ToString();
+  EXPECT_EQ(tensor.elements(), static_cast<std::int64_t>(values.size()))
+      << "a table lists values for " << shape.ToString();
   for (std::size_t i = 0; i < values.size(); ++i) tensor.data<T>()[i] = static_cast<T>(values[i]);
   return tensor;
 }

@@ -39,8 +39,8 @@ Result<std::vector<Tensor>> RunReference(const OpCall& call) {
   return outputs;
 }
 
-std::vector<Value> EagerGradBuilder::Apply(std::string_view domain, std::string_view type, std::span<const Value> inputs,
-                                           Attributes attrs, int outputs) {
+std::vector<Value> EagerGradBuilder::Apply(std::string_view domain, std::string_view type,
+                                           std::span<const Value> inputs, Attributes attrs, int outputs) {
   const std::vector<Value> failed(static_cast<std::size_t>(outputs));
   if (!status_.ok()) return failed;
   OpCall call{std::string(domain), std::string(type), 0, std::move(attrs), {}, outputs, {}};

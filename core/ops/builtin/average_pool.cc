@@ -49,8 +49,13 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_average_pool(OpRegistry& ops) {
-  OpDef& op = ops.Define("AveragePool").Input("X", kFloatingTypes).Output("Y").Attr("count_include_pad", 0).Infer(Infer)
-      .Reference(Reference).Gradient(Gradient);
+  OpDef& op = ops.Define("AveragePool")
+                  .Input("X", kFloatingTypes)
+                  .Output("Y")
+                  .Attr("count_include_pad", 0)
+                  .Infer(Infer)
+                  .Reference(Reference)
+                  .Gradient(Gradient);
   DefinePoolAttributes(op);
 }
 

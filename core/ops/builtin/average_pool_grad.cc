@@ -29,11 +29,10 @@ Status Reference(const ReferenceArgs& args) {
     std::vector<A> sums(static_cast<std::size_t>(dx.elements()), A{0});
     for (std::int64_t plane = 0; plane < win.batch * win.channels; ++plane) {
       ForEachOutput(win, [&](std::int64_t o, std::int64_t o0, std::int64_t o1, std::int64_t o2) {
-        const A share = static_cast<A>(dy.data<T>()[plane * out + o]) /
-                        static_cast<A>(Divisor(win, include_pad, o0, o1, o2));
-        ForEachTap(win, o0, o1, o2, [&](std::int64_t p, std::int64_t) {
-          sums[static_cast<std::size_t>(plane * in + p)] += share;
-        });
+        const A share =
+            static_cast<A>(dy.data<T>()[plane * out + o]) / static_cast<A>(Divisor(win, include_pad, o0, o1, o2));
+        ForEachTap(win, o0, o1, o2,
+                   [&](std::int64_t p, std::int64_t) { sums[static_cast<std::size_t>(plane * in + p)] += share; });
       });
     }
     for (std::size_t i = 0; i < sums.size(); ++i) dx.data<T>()[i] = static_cast<T>(sums[i]);
@@ -52,9 +51,14 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_average_pool_grad(OpRegistry& ops) {
-  OpDef& op = ops.DefineTenon("AveragePoolGrad").Input("dY", kFloatingTypes).Output("dX")
-      .RequiredAttr("x_shape", AttrType::kInts).Attr("count_include_pad", 0).Infer(Infer).Reference(Reference)
-      .Gradient(Gradient);
+  OpDef& op = ops.DefineTenon("AveragePoolGrad")
+                  .Input("dY", kFloatingTypes)
+                  .Output("dX")
+                  .RequiredAttr("x_shape", AttrType::kInts)
+                  .Attr("count_include_pad", 0)
+                  .Infer(Infer)
+                  .Reference(Reference)
+                  .Gradient(Gradient);
   DefinePoolAttributes(op);
 }
 

@@ -112,8 +112,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
   TENON_INVALID_IF(args.outputs.size() < 5 || !args.outputs[3] || !args.outputs[4],
                    "The gradient of BatchNormalization needs its outputs saved_mean and saved_inv_std.");
   const Value inputs[] = {args.output_grads[0], args.inputs[0], args.inputs[1], args.outputs[3], args.outputs[4]};
-  const auto grads = b.Apply("tenon", "BatchNormalizationGrad", inputs,
-                             {{"training_mode", args.attrs.Int("training_mode", 0)}}, 3);
+  const auto grads =
+      b.Apply("tenon", "BatchNormalizationGrad", inputs, {{"training_mode", args.attrs.Int("training_mode", 0)}}, 3);
   for (std::size_t i = 0; i < 3; ++i) {
     if (args.wants(i)) args.input_grads[i] = grads[i];
   }
@@ -123,16 +123,37 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_batch_normalization(OpRegistry& ops) {
-  ops.Define("BatchNormalization").Since(7).Input("X", kFloatingTypes).Input("scale", kFloatingTypes, "T1")
-      .Input("B", kFloatingTypes, "T1").Input("input_mean", kFloatingTypes, "T2").Input("input_var", kFloatingTypes, "T2")
-      .Output("Y").Attr("epsilon", 1e-5).Attr("momentum", 0.9)
+  ops.Define("BatchNormalization")
+      .Since(7)
+      .Input("X", kFloatingTypes)
+      .Input("scale", kFloatingTypes, "T1")
+      .Input("B", kFloatingTypes, "T1")
+      .Input("input_mean", kFloatingTypes, "T2")
+      .Input("input_var", kFloatingTypes, "T2")
+      .Output("Y")
+      .Attr("epsilon", 1e-5)
+      .Attr("momentum", 0.9)
       .Infer([](InferContext& context) { return Infer(context, false); })
       .Reference([](const ReferenceArgs& args) { return Reference(args, false); });
-  ops.Define("BatchNormalization").Since(14).Input("X", kFloatingTypes).Input("scale", kFloatingTypes, "T1")
-      .Input("B", kFloatingTypes, "T1").Input("input_mean", kFloatingTypes, "T2").Input("input_var", kFloatingTypes, "T2")
-      .Output("Y").OptionalOutput("running_mean").OptionalOutput("running_var").OptionalOutput("saved_mean")
-      .OptionalOutput("saved_inv_std").SavedForGradient(3).SavedForGradient(4).Attr("epsilon", 1e-5)
-      .Attr("momentum", 0.9).Attr("training_mode", 0).InPlace(1, 3).InPlace(2, 4)
+  ops.Define("BatchNormalization")
+      .Since(14)
+      .Input("X", kFloatingTypes)
+      .Input("scale", kFloatingTypes, "T1")
+      .Input("B", kFloatingTypes, "T1")
+      .Input("input_mean", kFloatingTypes, "T2")
+      .Input("input_var", kFloatingTypes, "T2")
+      .Output("Y")
+      .OptionalOutput("running_mean")
+      .OptionalOutput("running_var")
+      .OptionalOutput("saved_mean")
+      .OptionalOutput("saved_inv_std")
+      .SavedForGradient(3)
+      .SavedForGradient(4)
+      .Attr("epsilon", 1e-5)
+      .Attr("momentum", 0.9)
+      .Attr("training_mode", 0)
+      .InPlace(1, 3)
+      .InPlace(2, 4)
       .Infer([](InferContext& context) { return Infer(context, true); })
       .Reference([](const ReferenceArgs& args) { return Reference(args, args.attrs.Int("training_mode") != 0); })
       .Gradient(Gradient);

@@ -64,10 +64,19 @@ Status Reference(const ReferenceArgs& args) {
 }  // namespace
 
 void DefineOp_batch_normalization_grad(OpRegistry& ops) {
-  ops.DefineTenon("BatchNormalizationGrad").Input("dY", kFloatingTypes).Input("X", kFloatingTypes)
-      .Input("scale", kFloatingTypes, "T1").Input("saved_mean", kFloatingTypes, "saved")
-      .Input("saved_inv_std", kFloatingTypes, "saved").Output("dX").OptionalOutput("dscale").OptionalOutput("dB")
-      .Attr("training_mode", 1).InPlace(0, 0).Infer(Infer).Reference(Reference);
+  ops.DefineTenon("BatchNormalizationGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("X", kFloatingTypes)
+      .Input("scale", kFloatingTypes, "T1")
+      .Input("saved_mean", kFloatingTypes, "saved")
+      .Input("saved_inv_std", kFloatingTypes, "saved")
+      .Output("dX")
+      .OptionalOutput("dscale")
+      .OptionalOutput("dB")
+      .Attr("training_mode", 1)
+      .InPlace(0, 0)
+      .Infer(Infer)
+      .Reference(Reference);
 }
 
 }  // namespace tenon

@@ -35,8 +35,16 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_cast(OpRegistry& ops) {
-  ops.Define("Cast").Since(6).Input("input", kAllTypes).Output("output").RequiredAttr("to", AttrType::kInt)
-      .Attr("saturate", 1).Elementwise().Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.Define("Cast")
+      .Since(6)
+      .Input("input", kAllTypes)
+      .Output("output")
+      .RequiredAttr("to", AttrType::kInt)
+      .Attr("saturate", 1)
+      .Elementwise()
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

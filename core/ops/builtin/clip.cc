@@ -19,7 +19,8 @@ void Bound(const Tensor& x, const ClipBounds<T>& bounds, Tensor& y) {
 }
 
 Status FromInputs(const ReferenceArgs& args) {
-  ForNumeric(args.inputs[0].dtype(), [&]<class T>() { Bound<T>(args.inputs[0], ClipBoundsOf<T>(args, 1), args.outputs[0]); });
+  ForNumeric(args.inputs[0].dtype(),
+             [&]<class T>() { Bound<T>(args.inputs[0], ClipBoundsOf<T>(args, 1), args.outputs[0]); });
   return {};
 }
 
@@ -61,11 +62,27 @@ Status Infer(InferContext& context) {
 }  // namespace
 
 void DefineOp_clip(OpRegistry& ops) {
-  ops.Define("Clip").Since(6).Input("input", kFloatingTypes).Output("output").OptionalAttr("min", AttrType::kFloat)
-      .OptionalAttr("max", AttrType::kFloat).Elementwise().InPlace(0, 0).Infer(InferSameAsFirst).Reference(FromAttributes)
+  ops.Define("Clip")
+      .Since(6)
+      .Input("input", kFloatingTypes)
+      .Output("output")
+      .OptionalAttr("min", AttrType::kFloat)
+      .OptionalAttr("max", AttrType::kFloat)
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferSameAsFirst)
+      .Reference(FromAttributes)
       .Gradient(GradientFromAttributes);
-  ops.Define("Clip").Since(11).Input("input", kNumericTypes).OptionalInput("min", kNumericTypes)
-      .OptionalInput("max", kNumericTypes).Output("output").Elementwise().InPlace(0, 0).Infer(Infer).Reference(FromInputs)
+  ops.Define("Clip")
+      .Since(11)
+      .Input("input", kNumericTypes)
+      .OptionalInput("min", kNumericTypes)
+      .OptionalInput("max", kNumericTypes)
+      .Output("output")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(Infer)
+      .Reference(FromInputs)
       .Gradient(Gradient);
 }
 

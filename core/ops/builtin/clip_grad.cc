@@ -37,9 +37,18 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_clip_grad(OpRegistry& ops) {
-  ops.DefineTenon("ClipGrad").Input("dY", kFloatingTypes).Input("X", kFloatingTypes).OptionalInput("min", kFloatingTypes)
-      .OptionalInput("max", kFloatingTypes).Output("dX").Elementwise().InPlace(0, 0).InPlace(0, 1).Infer(Infer)
-      .Reference(Reference).Gradient(Gradient);
+  ops.DefineTenon("ClipGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("X", kFloatingTypes)
+      .OptionalInput("min", kFloatingTypes)
+      .OptionalInput("max", kFloatingTypes)
+      .Output("dX")
+      .Elementwise()
+      .InPlace(0, 0)
+      .InPlace(0, 1)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -13,7 +13,8 @@ Status Infer(InferContext& context) {
     SymShape shape = context.shape(i);
     const Dim sum = shape.rank() == out.rank() ? out[axis] + shape[axis] : Dim(0);
     if (shape.rank() == out.rank()) shape.set_dim(axis, out[axis]);
-    TENON_INVALID_IF(!(shape == out), "Concat along axis {}: input {} has shape {}, which does not fit input 0 with {}.",
+    TENON_INVALID_IF(!(shape == out),
+                     "Concat along axis {}: input {} has shape {}, which does not fit input 0 with {}.",
                      context.attrs().Int("axis"), i, context.shape(i), context.shape(0));
     out.set_dim(axis, sum);
   }
@@ -57,8 +58,14 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_concat(OpRegistry& ops) {
-  ops.Define("Concat").Since(4).VariadicInput("inputs", kAllTypes).Output("concat_result")
-      .RequiredAttr("axis", AttrType::kInt).Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.Define("Concat")
+      .Since(4)
+      .VariadicInput("inputs", kAllTypes)
+      .Output("concat_result")
+      .RequiredAttr("axis", AttrType::kInt)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -8,21 +8,23 @@ namespace {
 
 Status Infer(InferContext& context) {
   const SymShape &x = context.shape(0), &w = context.shape(1);
-  TENON_INVALID_IF(w.rank() != x.rank() || x.rank() < 3 || x.rank() > 5 || !w.known(),
-                   "Conv needs X [N, C, D1 ..] and W [M, C/group, k1 ..] of one rank (3 to 5), W with known dims; got X {} "
-                   "and W {}.", x, w);
+  TENON_INVALID_IF(
+      w.rank() != x.rank() || x.rank() < 3 || x.rank() > 5 || !w.known(),
+      "Conv needs X [N, C, D1 ..] and W [M, C/group, k1 ..] of one rank (3 to 5), W with known dims; got X {} "
+      "and W {}.",
+      x, w);
   const std::int64_t group = context.attrs().Int("group");
   TENON_INVALID_IF(group < 1, "Conv group is {}; the least is 1.", group);
   TENON_INVALID_IF(w[0].value() % group != 0, "Conv has {} output channels, which do not divide into {} groups.", w[0],
                    group);
-  TENON_INVALID_IF(!(x[1] == w[1] * Dim(group)),
-                   "Conv X has {} channels, but W {} with group {} takes {}.", x[1], w, group, w[1] * Dim(group));
+  TENON_INVALID_IF(!(x[1] == w[1] * Dim(group)), "Conv X has {} channels, but W {} with group {} takes {}.", x[1], w,
+                   group, w[1] * Dim(group));
   const std::vector<std::int64_t> kernel = KernelOfWeights(w.Concrete());
   const auto stated = context.attrs().Ints("kernel_shape", kernel);
   TENON_INVALID_IF(stated != kernel, "Conv kernel_shape is [{}], but W has shape {}.", fmt::join(stated, ","), w);
   if (context.has_input(2)) {
-    TENON_INVALID_IF(!(context.shape(2) == SymShape{w[0]}), "Conv B has shape {}; W {} needs [{}].", context.shape(2), w,
-                     w[0]);
+    TENON_INVALID_IF(!(context.shape(2) == SymShape{w[0]}), "Conv B has shape {}; W {} needs [{}].", context.shape(2),
+                     w, w[0]);
   }
   TENON_ASSIGN(const SymShape spatial, WindowOutputs(context.attrs(), x, kernel));
   SymShape out{x[0], w[0]};
@@ -85,8 +87,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_conv(OpRegistry& ops) {
-  OpDef& op = ops.Define("Conv").Input("X", kFloatingTypes).Input("W", kFloatingTypes).OptionalInput("B", kFloatingTypes)
-      .Output("Y").Attr("group", 1).Infer(Infer).Reference(Reference).Gradient(Gradient);
+  OpDef& op = ops.Define("Conv")
+                  .Input("X", kFloatingTypes)
+                  .Input("W", kFloatingTypes)
+                  .OptionalInput("B", kFloatingTypes)
+                  .Output("Y")
+                  .Attr("group", 1)
+                  .Infer(Infer)
+                  .Reference(Reference)
+                  .Gradient(Gradient);
   DefineConvAttributes(op);
 }
 

@@ -65,11 +65,19 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_conv_input_grad(OpRegistry& ops) {
-  ops.DefineTenon("ConvInputGrad").Input("dY", kFloatingTypes).Input("W", kFloatingTypes).Output("dX")
-      .RequiredAttr("x_shape", AttrType::kInts).RequiredAttr("kernel_shape", AttrType::kInts)
-      .OptionalAttr("strides", AttrType::kInts).OptionalAttr("pads", AttrType::kInts)
-      .OptionalAttr("dilations", AttrType::kInts).Attr("group", 1)
-      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.DefineTenon("ConvInputGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("W", kFloatingTypes)
+      .Output("dX")
+      .RequiredAttr("x_shape", AttrType::kInts)
+      .RequiredAttr("kernel_shape", AttrType::kInts)
+      .OptionalAttr("strides", AttrType::kInts)
+      .OptionalAttr("pads", AttrType::kInts)
+      .OptionalAttr("dilations", AttrType::kInts)
+      .Attr("group", 1)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -28,9 +28,11 @@ Result<Lists> ListsOf(const Attributes& attrs, const Shape& w) {
               attrs.Ints("output_padding", std::vector<std::int64_t>(n, 0)),
               attrs.Ints("output_shape", {})};
   const auto stated = attrs.Ints("kernel_shape", kernel);
-  TENON_INVALID_IF(stated != kernel, "ConvTranspose kernel_shape is [{}], but W has shape {}.", fmt::join(stated, ","), w);
+  TENON_INVALID_IF(stated != kernel, "ConvTranspose kernel_shape is [{}], but W has shape {}.", fmt::join(stated, ","),
+                   w);
   TENON_INVALID_IF(lists.strides.size() != n || lists.dilations.size() != n || lists.pads.size() != 2 * n ||
-                       lists.output_padding.size() != n || (!lists.output_shape.empty() && lists.output_shape.size() != n),
+                       lists.output_padding.size() != n ||
+                       (!lists.output_shape.empty() && lists.output_shape.size() != n),
                    "ConvTranspose attributes must have {} values (pads {}) for W {}.", n, 2 * n, w);
   for (std::size_t i = 0; i < n; ++i) {
     TENON_INVALID_IF(lists.strides[i] < 1 || lists.dilations[i] < 1 || lists.pads[i] < 0 || lists.pads[i + n] < 0,
@@ -66,22 +68,26 @@ Result<TransposedAxis> AxisOf(const Attributes& attrs, const Lists& l, std::size
     axis.pad_begin = auto_pad == "SAME_UPPER" ? padding / 2 : padding - padding / 2;
     axis.pad_end = padding - axis.pad_begin;
   }
-  TENON_INVALID_IF(axis.output.known() && axis.output.value() < 1, "ConvTranspose gives spatial axis {} {} elements.", i,
-                   axis.output);
+  TENON_INVALID_IF(axis.output.known() && axis.output.value() < 1, "ConvTranspose gives spatial axis {} {} elements.",
+                   i, axis.output);
   return axis;
 }
 
 Status Infer(InferContext& context) {
   const SymShape &x = context.shape(0), &w = context.shape(1);
-  TENON_INVALID_IF(w.rank() != x.rank() || x.rank() < 3 || x.rank() > 5 || !w.known(),
-                   "ConvTranspose needs X [N, C, D1 ..] and W [C, M/group, k1 ..] of one rank (3 to 5), W with known dims; "
-                   "got X {} and W {}.", x, w);
+  TENON_INVALID_IF(
+      w.rank() != x.rank() || x.rank() < 3 || x.rank() > 5 || !w.known(),
+      "ConvTranspose needs X [N, C, D1 ..] and W [C, M/group, k1 ..] of one rank (3 to 5), W with known dims; "
+      "got X {} and W {}.",
+      x, w);
   const std::int64_t group = context.attrs().Int("group");
-  TENON_INVALID_IF(group < 1 || w[0].value() % group != 0, "ConvTranspose W {} does not divide into {} groups.", w, group);
+  TENON_INVALID_IF(group < 1 || w[0].value() % group != 0, "ConvTranspose W {} does not divide into {} groups.", w,
+                   group);
   TENON_INVALID_IF(!(x[1] == w[0]), "ConvTranspose X has {} channels, but W {} takes {}.", x[1], w, w[0]);
   const Dim channels = w[1] * Dim(group);
   TENON_INVALID_IF(context.has_input(2) && !(context.shape(2) == SymShape{channels}),
-                   "ConvTranspose B has shape {}; W {} with group {} needs [{}].", context.shape(2), w, group, channels);
+                   "ConvTranspose B has shape {}; W {} with group {} needs [{}].", context.shape(2), w, group,
+                   channels);
   TENON_ASSIGN(const Lists lists, ListsOf(context.attrs(), w.Concrete()));
   SymShape out{x[0], channels};
   for (int i = 2; i < x.rank(); ++i) {
@@ -106,8 +112,8 @@ Result<ConvGeometry> GeometryOf(const Attributes& attrs, const Shape& x, const S
   for (std::size_t i = 0; i < n; ++i) {
     const int dim = static_cast<int>(i) + 2;
     TENON_ASSIGN(const TransposedAxis padding, AxisOf(attrs, lists, i, x[dim]));
-    g.window.axis[i + kMaxSpatialRank - n] = {y[dim],           lists.kernel[i],   lists.strides[i], lists.dilations[i],
-                                              padding.pad_begin, padding.pad_end, x[dim]};
+    g.window.axis[i + kMaxSpatialRank - n] = {
+        y[dim], lists.kernel[i], lists.strides[i], lists.dilations[i], padding.pad_begin, padding.pad_end, x[dim]};
   }
   return g;
 }
@@ -169,9 +175,17 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_conv_transpose(OpRegistry& ops) {
-  OpDef& op = ops.Define("ConvTranspose").Input("X", kFloatingTypes).Input("W", kFloatingTypes)
-      .OptionalInput("B", kFloatingTypes).Output("Y").Attr("group", 1).OptionalAttr("output_padding", AttrType::kInts)
-      .OptionalAttr("output_shape", AttrType::kInts).Infer(Infer).Reference(Reference).Gradient(Gradient);
+  OpDef& op = ops.Define("ConvTranspose")
+                  .Input("X", kFloatingTypes)
+                  .Input("W", kFloatingTypes)
+                  .OptionalInput("B", kFloatingTypes)
+                  .Output("Y")
+                  .Attr("group", 1)
+                  .OptionalAttr("output_padding", AttrType::kInts)
+                  .OptionalAttr("output_shape", AttrType::kInts)
+                  .Infer(Infer)
+                  .Reference(Reference)
+                  .Gradient(Gradient);
   DefineConvAttributes(op);
 }
 

@@ -9,8 +9,8 @@ namespace tenon {
 namespace {
 
 Result<SymShape> WeightShape(const Attributes& attrs, const SymShape& x, const SymShape& dy) {
-  TENON_INVALID_IF(x.rank() != dy.rank() || x.rank() < 3 || x.rank() > 5, "X {} and dY {} must have one rank, 3 to 5.", x,
-                   dy);
+  TENON_INVALID_IF(x.rank() != dy.rank() || x.rank() < 3 || x.rank() > 5, "X {} and dY {} must have one rank, 3 to 5.",
+                   x, dy);
   const std::int64_t group = attrs.Int("group");
   TENON_INVALID_IF(group < 1 || !x[1].known() || x[1].value() % group != 0,
                    "The {} channels of X do not divide into {} groups.", x[1], group);
@@ -104,10 +104,19 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_conv_weight_grad(OpRegistry& ops) {
-  ops.DefineTenon("ConvWeightGrad").Input("X", kFloatingTypes).Input("dY", kFloatingTypes).Output("dW")
-      .OptionalOutput("dB").RequiredAttr("kernel_shape", AttrType::kInts).OptionalAttr("strides", AttrType::kInts)
-      .OptionalAttr("pads", AttrType::kInts).OptionalAttr("dilations", AttrType::kInts).Attr("group", 1)
-      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.DefineTenon("ConvWeightGrad")
+      .Input("X", kFloatingTypes)
+      .Input("dY", kFloatingTypes)
+      .Output("dW")
+      .OptionalOutput("dB")
+      .RequiredAttr("kernel_shape", AttrType::kInts)
+      .OptionalAttr("strides", AttrType::kInts)
+      .OptionalAttr("pads", AttrType::kInts)
+      .OptionalAttr("dilations", AttrType::kInts)
+      .Attr("group", 1)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -50,8 +50,17 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_div(OpRegistry& ops) {
-  ops.Define("Div").Since(7).Input("A", kNumericTypes).Input("B", kNumericTypes).Output("C").Elementwise()
-      .InPlace(0, 0).InPlace(0, 1).Infer(InferBroadcast).Reference(Reference).Gradient(Gradient);
+  ops.Define("Div")
+      .Since(7)
+      .Input("A", kNumericTypes)
+      .Input("B", kNumericTypes)
+      .Output("C")
+      .Elementwise()
+      .InPlace(0, 0)
+      .InPlace(0, 1)
+      .Infer(InferBroadcast)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

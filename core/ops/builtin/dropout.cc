@@ -49,8 +49,7 @@ Status Reference(const ReferenceArgs& args) {
 Status Gradient(GradBuilder& b, GradArgs& args) {
   const auto optional = [&](std::size_t i) { return i < args.inputs.size() ? args.inputs[i] : Value{}; };
   if (args.wants(0)) {
-    args.input_grads[0] =
-        b.TenonOp("DropoutGrad", {args.output_grads[0], args.outputs[1], optional(1), optional(2)});
+    args.input_grads[0] = b.TenonOp("DropoutGrad", {args.output_grads[0], args.outputs[1], optional(1), optional(2)});
   }
   return {};
 }
@@ -63,15 +62,33 @@ Status Inference(const ReferenceArgs& args) {
 }  // namespace
 
 void DefineOp_dropout(OpRegistry& ops) {
-  ops.Define("Dropout").Since(7).Input("data", kFloatingTypes).Output("output").OptionalOutput("mask").Attr("ratio", 0.5)
-      .InPlace(0, 0).Infer(Infer).Reference(Inference)
+  ops.Define("Dropout")
+      .Since(7)
+      .Input("data", kFloatingTypes)
+      .Output("output")
+      .OptionalOutput("mask")
+      .Attr("ratio", 0.5)
+      .InPlace(0, 0)
+      .Infer(Infer)
+      .Reference(Inference)
       .Gradient([](GradBuilder&, GradArgs& args) -> Status {
         args.input_grads[0] = args.output_grads[0];
         return {};
       });
-  ops.Define("Dropout").Since(12).Input("data", kFloatingTypes).OptionalInput("ratio", kFloatingTypes, "T1")
-      .OptionalInput("training_mode", kBoolType, "T2").Output("output").OptionalOutput("mask").SavedForGradient(1)
-      .OptionalAttr("seed", AttrType::kInt).Random().InPlace(0, 0).Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.Define("Dropout")
+      .Since(12)
+      .Input("data", kFloatingTypes)
+      .OptionalInput("ratio", kFloatingTypes, "T1")
+      .OptionalInput("training_mode", kBoolType, "T2")
+      .Output("output")
+      .OptionalOutput("mask")
+      .SavedForGradient(1)
+      .OptionalAttr("seed", AttrType::kInt)
+      .Random()
+      .InPlace(0, 0)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -20,7 +20,8 @@ Status Reference(const ReferenceArgs& args) {
     using A = Accumulator<T>;
     const T* dy = args.inputs[0].data<T>();
     for (std::int64_t i = 0; i < args.inputs[0].elements(); ++i) {
-      args.outputs[0].data<T>()[i] = mask[i] ? static_cast<T>(static_cast<A>(dy[i]) * static_cast<A>(mode.scale())) : T(0);
+      args.outputs[0].data<T>()[i] =
+          mask[i] ? static_cast<T>(static_cast<A>(dy[i]) * static_cast<A>(mode.scale())) : T(0);
     }
   });
   return {};
@@ -38,9 +39,16 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_dropout_grad(OpRegistry& ops) {
-  ops.DefineTenon("DropoutGrad").Input("dY", kFloatingTypes).Input("mask", kBoolType, "mask")
-      .OptionalInput("ratio", kFloatingTypes, "T1").OptionalInput("training_mode", kBoolType, "T2").Output("dX")
-      .InPlace(0, 0).Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.DefineTenon("DropoutGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("mask", kBoolType, "mask")
+      .OptionalInput("ratio", kFloatingTypes, "T1")
+      .OptionalInput("training_mode", kBoolType, "T2")
+      .Output("dX")
+      .InPlace(0, 0)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -19,8 +19,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_exp(OpRegistry& ops) {
-  ops.Define("Exp").Since(6).Input("X", kFloatingTypes).Output("Y").Elementwise().InPlace(0, 0)
-      .Infer(InferSameAsFirst).Reference(Reference).Gradient(Gradient);
+  ops.Define("Exp")
+      .Since(6)
+      .Input("X", kFloatingTypes)
+      .Output("Y")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferSameAsFirst)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

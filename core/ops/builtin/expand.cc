@@ -21,11 +21,10 @@ Status Reference(const ReferenceArgs& args) {
   const auto size = static_cast<std::size_t>(SizeOf(x.dtype()));
   const auto* from = static_cast<const char*>(x.raw());
   auto* to = static_cast<char*>(y.raw());
-  ForEachStrided<1>(y.shape(), {BroadcastStrides(x.shape(), y.shape())},
-                    [&](std::int64_t i, const std::array<std::int64_t, 1>& at) {
-                      std::memcpy(to + static_cast<std::size_t>(i) * size, from + static_cast<std::size_t>(at[0]) * size,
-                                  size);
-                    });
+  ForEachStrided<1>(
+      y.shape(), {BroadcastStrides(x.shape(), y.shape())}, [&](std::int64_t i, const std::array<std::int64_t, 1>& at) {
+        std::memcpy(to + static_cast<std::size_t>(i) * size, from + static_cast<std::size_t>(at[0]) * size, size);
+      });
   return {};
 }
 
@@ -37,8 +36,14 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_expand(OpRegistry& ops) {
-  ops.Define("Expand").Since(8).Input("input", kAllTypes).Input("shape", {DType::kI64}, "shape").Output("output")
-      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.Define("Expand")
+      .Since(8)
+      .Input("input", kAllTypes)
+      .Input("shape", {DType::kI64}, "shape")
+      .Output("output")
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

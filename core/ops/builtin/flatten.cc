@@ -7,8 +7,8 @@ namespace {
 Status Infer(InferContext& context) {
   const SymShape& x = context.shape(0);
   const std::int64_t given = context.attrs().Int("axis");
-  TENON_INVALID_IF(given < -x.rank() || given > x.rank(), "Flatten axis ({}) is outside [{}, {}] for an input of shape {}.",
-                   given, -x.rank(), x.rank(), x);
+  TENON_INVALID_IF(given < -x.rank() || given > x.rank(),
+                   "Flatten axis ({}) is outside [{}, {}] for an input of shape {}.", given, -x.rank(), x.rank(), x);
   const std::int64_t axis = given < 0 ? given + x.rank() : given;
   Dim rows = 1, columns = 1;
   for (int i = 0; i < x.rank(); ++i) (i < axis ? rows : columns) = (i < axis ? rows : columns) * x[i];
@@ -19,8 +19,15 @@ Status Infer(InferContext& context) {
 }  // namespace
 
 void DefineOp_flatten(OpRegistry& ops) {
-  ops.Define("Flatten").Input("input", kAllTypes).Output("output").Attr("axis", 1).InPlace(0, 0).ViewOfInput()
-      .Infer(Infer).Reference(CopyElements).Gradient(ReshapeBack);
+  ops.Define("Flatten")
+      .Input("input", kAllTypes)
+      .Output("output")
+      .Attr("axis", 1)
+      .InPlace(0, 0)
+      .ViewOfInput()
+      .Infer(Infer)
+      .Reference(CopyElements)
+      .Gradient(ReshapeBack);
 }
 
 }  // namespace tenon

@@ -10,8 +10,8 @@ namespace {
 Status Infer(InferContext& context) {
   const SymShape &x = context.shape(0), &indices = context.shape(1);
   TENON_ASSIGN(const int axis, NormalizeAxis(context.attrs().Int("axis"), x.rank()));
-  TENON_INVALID_IF(x.rank() - 1 + indices.rank() > kMaxRank, "Gather of {} by indices {}: the rank is above the limit ({}).",
-                   x, indices, kMaxRank);
+  TENON_INVALID_IF(x.rank() - 1 + indices.rank() > kMaxRank,
+                   "Gather of {} by indices {}: the rank is above the limit ({}).", x, indices, kMaxRank);
   SymShape out;
   for (int i = 0; i < axis; ++i) out.push_back(x[i]);
   for (const Dim dim : indices.dims()) out.push_back(dim);
@@ -40,17 +40,23 @@ Status Reference(const ReferenceArgs& args) {
 Status Gradient(GradBuilder& b, GradArgs& args) {
   if (!args.wants(0)) return {};
   const Shape x = b.type(args.inputs[0]).shape.Concrete();
-  args.input_grads[0] =
-      b.TenonOp("GatherGrad", {args.output_grads[0], args.inputs[1]},
-                {{"axis", args.attrs.Int("axis")}, {"x_shape", std::vector<std::int64_t>(x.dims().begin(), x.dims().end())}});
+  args.input_grads[0] = b.TenonOp(
+      "GatherGrad", {args.output_grads[0], args.inputs[1]},
+      {{"axis", args.attrs.Int("axis")}, {"x_shape", std::vector<std::int64_t>(x.dims().begin(), x.dims().end())}});
   return {};
 }
 
 }  // namespace
 
 void DefineOp_gather(OpRegistry& ops) {
-  ops.Define("Gather").Input("data", kAllTypes).Input("indices", kIndexTypes, "Tind").Output("output").Attr("axis", 0)
-      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.Define("Gather")
+      .Input("data", kAllTypes)
+      .Input("indices", kIndexTypes, "Tind")
+      .Output("output")
+      .Attr("axis", 0)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

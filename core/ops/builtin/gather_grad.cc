@@ -11,7 +11,8 @@ Status Infer(InferContext& context) {
   for (int i = 0; i < axis; ++i) expected.push_back(x[i]);
   for (const Dim dim : context.shape(1).dims()) expected.push_back(dim);
   for (int i = axis + 1; i < x.rank(); ++i) expected.push_back(x[i]);
-  TENON_INVALID_IF(!(context.shape(0) == expected), "dY has shape {}; the gather gives {}.", context.shape(0), expected);
+  TENON_INVALID_IF(!(context.shape(0) == expected), "dY has shape {}; the gather gives {}.", context.shape(0),
+                   expected);
   context.SetOutput(0, context.dtype(0), x);
   return {};
 }
@@ -38,8 +39,7 @@ Status Reference(const ReferenceArgs& args) {
 // Linear in dY: a gradient U of dX gives dY the same gather of U.
 Status Gradient(GradBuilder& b, GradArgs& args) {
   if (args.wants(0)) {
-    args.input_grads[0] =
-        b.Op("Gather", {args.output_grads[0], args.inputs[1]}, {{"axis", args.attrs.Int("axis")}});
+    args.input_grads[0] = b.Op("Gather", {args.output_grads[0], args.inputs[1]}, {{"axis", args.attrs.Int("axis")}});
   }
   return {};
 }
@@ -47,8 +47,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_gather_grad(OpRegistry& ops) {
-  ops.DefineTenon("GatherGrad").Input("dY", kFloatingTypes).Input("indices", kIndexTypes, "Tind").Output("dX")
-      .Attr("axis", 0).RequiredAttr("x_shape", AttrType::kInts).Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.DefineTenon("GatherGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("indices", kIndexTypes, "Tind")
+      .Output("dX")
+      .Attr("axis", 0)
+      .RequiredAttr("x_shape", AttrType::kInts)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

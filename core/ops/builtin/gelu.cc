@@ -29,8 +29,16 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_gelu(OpRegistry& ops) {
-  ops.Define("Gelu").Since(20).Input("X", kFloatingTypes).Output("Y").Attr("approximate", "none").Elementwise().InPlace(0, 0)
-      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.Define("Gelu")
+      .Since(20)
+      .Input("X", kFloatingTypes)
+      .Output("Y")
+      .Attr("approximate", "none")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -30,8 +30,16 @@ Status Reference(const ReferenceArgs& args) {
 }  // namespace
 
 void DefineOp_gelu_grad(OpRegistry& ops) {
-  ops.DefineTenon("GeluGrad").Input("dY", kFloatingTypes).Input("X", kFloatingTypes).Output("dX").Attr("approximate", "none")
-      .Elementwise().InPlace(0, 0).InPlace(0, 1).Infer(Infer).Reference(Reference);
+  ops.DefineTenon("GeluGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("X", kFloatingTypes)
+      .Output("dX")
+      .Attr("approximate", "none")
+      .Elementwise()
+      .InPlace(0, 0)
+      .InPlace(0, 1)
+      .Infer(Infer)
+      .Reference(Reference);
 }
 
 }  // namespace tenon

@@ -9,12 +9,12 @@ constexpr TypeSet kTypes = kFloatingTypes | TypeSet{DType::kI32, DType::kI64, DT
 
 Status Infer(InferContext& context) {
   const SymShape &a = context.shape(0), &b = context.shape(1);
-  TENON_INVALID_IF(a.rank() != 2 || b.rank() != 2, "Gemm multiplies matrices; A has shape {} and B has shape {}.", a, b);
+  TENON_INVALID_IF(a.rank() != 2 || b.rank() != 2, "Gemm multiplies matrices; A has shape {} and B has shape {}.", a,
+                   b);
   const int ta = context.attrs().Int("transA") != 0 ? 1 : 0, tb = context.attrs().Int("transB") != 0 ? 1 : 0;
   const Dim inner_a = a[1 - ta], inner_b = b[tb];
-  TENON_INVALID_IF(!(inner_a == inner_b),
-                   "Inner dimension of A ({}) is not equal to that of B ({}): {}{} x {}{}.", inner_a, inner_b, a,
-                   ta != 0 ? " transposed" : "", b, tb != 0 ? " transposed" : "");
+  TENON_INVALID_IF(!(inner_a == inner_b), "Inner dimension of A ({}) is not equal to that of B ({}): {}{} x {}{}.",
+                   inner_a, inner_b, a, ta != 0 ? " transposed" : "", b, tb != 0 ? " transposed" : "");
   const SymShape out{a[ta], b[1 - tb]};
   if (context.has_input(2)) {
     const auto sum = Broadcast(out, context.shape(2));
@@ -70,9 +70,19 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_gemm(OpRegistry& ops) {
-  ops.Define("Gemm").Since(7).Input("A", kTypes).Input("B", kTypes).OptionalInput("C", kTypes).Output("Y")
-      .Attr("alpha", 1.0).Attr("beta", 1.0).Attr("transA", 0).Attr("transB", 0)
-      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.Define("Gemm")
+      .Since(7)
+      .Input("A", kTypes)
+      .Input("B", kTypes)
+      .OptionalInput("C", kTypes)
+      .Output("Y")
+      .Attr("alpha", 1.0)
+      .Attr("beta", 1.0)
+      .Attr("transA", 0)
+      .Attr("transB", 0)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -45,7 +45,11 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_global_average_pool(OpRegistry& ops) {
-  ops.Define("GlobalAveragePool").Input("X", kFloatingTypes).Output("Y").Infer(Infer).Reference(Reference)
+  ops.Define("GlobalAveragePool")
+      .Input("X", kFloatingTypes)
+      .Output("Y")
+      .Infer(Infer)
+      .Reference(Reference)
       .Gradient(Gradient);
 }
 

@@ -12,8 +12,15 @@ Status Gradient(GradBuilder&, GradArgs& args) {
 }  // namespace
 
 void DefineOp_identity(OpRegistry& ops) {
-  ops.Define("Identity").Input("X", kAllTypes).Output("Y").Elementwise().InPlace(0, 0).ViewOfInput()
-      .Infer(InferSameAsFirst).Reference(CopyElements).Gradient(Gradient);
+  ops.Define("Identity")
+      .Input("X", kAllTypes)
+      .Output("Y")
+      .Elementwise()
+      .InPlace(0, 0)
+      .ViewOfInput()
+      .Infer(InferSameAsFirst)
+      .Reference(CopyElements)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

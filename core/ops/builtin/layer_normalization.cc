@@ -73,9 +73,21 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_layer_normalization(OpRegistry& ops) {
-  ops.Define("LayerNormalization").Since(17).Input("X", kFloatingTypes).Input("Scale", kFloatingTypes)
-      .OptionalInput("B", kFloatingTypes).Output("Y").OptionalOutput("Mean").OptionalOutput("InvStdDev").SavedForGradient(1)
-      .SavedForGradient(2).Attr("axis", -1).Attr("epsilon", 1e-5).Attr("stash_type", 1).Infer(Infer).Reference(Reference)
+  ops.Define("LayerNormalization")
+      .Since(17)
+      .Input("X", kFloatingTypes)
+      .Input("Scale", kFloatingTypes)
+      .OptionalInput("B", kFloatingTypes)
+      .Output("Y")
+      .OptionalOutput("Mean")
+      .OptionalOutput("InvStdDev")
+      .SavedForGradient(1)
+      .SavedForGradient(2)
+      .Attr("axis", -1)
+      .Attr("epsilon", 1e-5)
+      .Attr("stash_type", 1)
+      .Infer(Infer)
+      .Reference(Reference)
       .Gradient(Gradient);
 }
 

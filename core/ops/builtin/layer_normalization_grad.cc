@@ -61,9 +61,18 @@ Status Reference(const ReferenceArgs& args) {
 }  // namespace
 
 void DefineOp_layer_normalization_grad(OpRegistry& ops) {
-  ops.DefineTenon("LayerNormalizationGrad").Input("dY", kFloatingTypes).Input("X", kFloatingTypes)
-      .Input("Scale", kFloatingTypes).Input("Mean", kFloatingTypes, "saved").Input("InvStdDev", kFloatingTypes, "saved")
-      .Output("dX").OptionalOutput("dScale").OptionalOutput("dB").Attr("axis", -1).Infer(Infer).Reference(Reference);
+  ops.DefineTenon("LayerNormalizationGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("X", kFloatingTypes)
+      .Input("Scale", kFloatingTypes)
+      .Input("Mean", kFloatingTypes, "saved")
+      .Input("InvStdDev", kFloatingTypes, "saved")
+      .Output("dX")
+      .OptionalOutput("dScale")
+      .OptionalOutput("dB")
+      .Attr("axis", -1)
+      .Infer(Infer)
+      .Reference(Reference);
 }
 
 }  // namespace tenon

@@ -18,8 +18,16 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_leaky_relu(OpRegistry& ops) {
-  ops.Define("LeakyRelu").Since(6).Input("X", kFloatingTypes).Output("Y").Attr("alpha", 0.01).Elementwise().InPlace(0, 0)
-      .Infer(InferSameAsFirst).Reference(Reference).Gradient(Gradient);
+  ops.Define("LeakyRelu")
+      .Since(6)
+      .Input("X", kFloatingTypes)
+      .Output("Y")
+      .Attr("alpha", 0.01)
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferSameAsFirst)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -46,8 +46,17 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_log_softmax_grad(OpRegistry& ops) {
-  ops.DefineTenon("LogSoftmaxGrad").Input("dY", kFloatingTypes).Input("Y", kFloatingTypes).Output("dX").Attr("axis", -1)
-      .Attr("flattened", 0).InPlace(0, 0).InPlace(0, 1).Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.DefineTenon("LogSoftmaxGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("Y", kFloatingTypes)
+      .Output("dX")
+      .Attr("axis", -1)
+      .Attr("flattened", 0)
+      .InPlace(0, 0)
+      .InPlace(0, 1)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

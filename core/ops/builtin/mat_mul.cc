@@ -16,7 +16,8 @@ struct Stacks {
 
 template <class S>
 Result<Stacks<S>> StacksOf(const S& a, const S& b) {
-  TENON_INVALID_IF(a.rank() == 0 || b.rank() == 0, "MatMul multiplies tensors of rank 1 or more; A is {}, B is {}.", a, b);
+  TENON_INVALID_IF(a.rank() == 0 || b.rank() == 0, "MatMul multiplies tensors of rank 1 or more; A is {}, B is {}.", a,
+                   b);
   Stacks<S> out;
   out.row = a.rank() == 1;
   out.column = b.rank() == 1;
@@ -26,8 +27,8 @@ Result<Stacks<S>> StacksOf(const S& a, const S& b) {
   if (out.column) out.b.push_back(1);
   const int ra = out.a.rank(), rb = out.b.rank();
   TENON_INVALID_IF(!(out.a[ra - 1] == out.b[rb - 2]),
-                   "Inner dimension of A ({}) is not equal to that of B ({}): {} x {}.", out.a[ra - 1], out.b[rb - 2], a,
-                   b);
+                   "Inner dimension of A ({}) is not equal to that of B ({}): {} x {}.", out.a[ra - 1], out.b[rb - 2],
+                   a, b);
   S batch_a, batch_b;
   for (int axis = 0; axis < ra - 2; ++axis) batch_a.push_back(out.a[axis]);
   for (int axis = 0; axis < rb - 2; ++axis) batch_b.push_back(out.b[axis]);
@@ -100,7 +101,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
   const Value rhs = InShape(b, args.inputs[1], stacks.b);
   if (stacks.b.rank() == 2) {
     const Value rows = InShape(b, dy, AsMatrix(stacks.product));
-    if (args.wants(0)) args.input_grads[0] = InShape(b, b.Op("Gemm", {rows, rhs}, {{"transB", std::int64_t{1}}}), a_shape);
+    if (args.wants(0))
+      args.input_grads[0] = InShape(b, b.Op("Gemm", {rows, rhs}, {{"transB", std::int64_t{1}}}), a_shape);
     if (args.wants(1)) {
       const Value lhs = InShape(b, args.inputs[0], AsMatrix(stacks.a));
       args.input_grads[1] = InShape(b, b.Op("Gemm", {lhs, rows}, {{"transA", std::int64_t{1}}}), b_shape);
@@ -122,7 +124,12 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_mat_mul(OpRegistry& ops) {
-  ops.Define("MatMul").Input("A", kTypes).Input("B", kTypes).Output("Y").Infer(Infer).Reference(Reference)
+  ops.Define("MatMul")
+      .Input("A", kTypes)
+      .Input("B", kTypes)
+      .Output("Y")
+      .Infer(Infer)
+      .Reference(Reference)
       .Gradient(Gradient);
 }
 

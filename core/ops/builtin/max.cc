@@ -7,7 +7,8 @@ namespace {
 
 Status Reference(const ReferenceArgs& args) {
   ForNumeric(args.inputs[0].dtype(), [&]<class T>() {
-    FoldVariadic<T>(args, [](auto a, auto b) { return b > a || b != b ? b : a; }, [](auto best) { return best; });
+    FoldVariadic<T>(
+        args, [](auto a, auto b) { return b > a || b != b ? b : a; }, [](auto best) { return best; });
   });
   return {};
 }
@@ -26,8 +27,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_max(OpRegistry& ops) {
-  ops.Define("Max").Since(8).VariadicInput("data_0", kNumericTypes).Output("result").Elementwise().InPlace(0, 0)
-      .Infer(InferBroadcast).Reference(Reference).Gradient(Gradient);
+  ops.Define("Max")
+      .Since(8)
+      .VariadicInput("data_0", kNumericTypes)
+      .Output("result")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferBroadcast)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -50,8 +50,13 @@ Status Reference(const ReferenceArgs& args) {
 }  // namespace
 
 void DefineOp_max_grad(OpRegistry& ops) {
-  ops.DefineTenon("MaxGrad").Input("dY", kFloatingTypes).Input("Y", kFloatingTypes).VariadicInput("X", kFloatingTypes)
-      .VariadicOutput("dX").Infer(Infer).Reference(Reference);
+  ops.DefineTenon("MaxGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("Y", kFloatingTypes)
+      .VariadicInput("X", kFloatingTypes)
+      .VariadicOutput("dX")
+      .Infer(Infer)
+      .Reference(Reference);
 }
 
 }  // namespace tenon

@@ -57,7 +57,8 @@ Status Reference(const ReferenceArgs& args) {
   const Tensor& x = args.inputs[0];
   const Window window = ResolveWindow(args.attrs, x.shape(), KernelOf(args.attrs));
   ForNumeric(x.dtype(), [&]<class T>() {
-    Pool(window, x.data<T>(), args.outputs[0].data<T>(), args.wants(1) ? args.outputs[1].data<std::int64_t>() : nullptr);
+    Pool(window, x.data<T>(), args.outputs[0].data<T>(),
+         args.wants(1) ? args.outputs[1].data<std::int64_t>() : nullptr);
   });
   return {};
 }
@@ -75,8 +76,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_max_pool(OpRegistry& ops) {
-  OpDef& op = ops.Define("MaxPool").Input("X", kTypes).Output("Y").OptionalOutput("Indices").SavedForGradient(1)
-      .Attr("storage_order", 0).Infer(Infer).Reference(Reference).Gradient(Gradient);
+  OpDef& op = ops.Define("MaxPool")
+                  .Input("X", kTypes)
+                  .Output("Y")
+                  .OptionalOutput("Indices")
+                  .SavedForGradient(1)
+                  .Attr("storage_order", 0)
+                  .Infer(Infer)
+                  .Reference(Reference)
+                  .Gradient(Gradient);
   DefinePoolAttributes(op);
 }
 

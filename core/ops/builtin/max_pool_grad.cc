@@ -26,7 +26,8 @@ Status Reference(const ReferenceArgs& args) {
       const std::int64_t at = indices[i];
       if (at == -1) continue;  // a window of padding only
       if (at < 0 || at >= dx.elements()) {
-        status = InvalidArgument("Index {} of element {} is outside [0, {}), the elements of dX.", at, i, dx.elements());
+        status =
+            InvalidArgument("Index {} of element {} is outside [0, {}), the elements of dX.", at, i, dx.elements());
       } else {
         sums[static_cast<std::size_t>(at)] += static_cast<Accumulator<T>>(dy.data<T>()[i]);
       }
@@ -48,8 +49,14 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_max_pool_grad(OpRegistry& ops) {
-  OpDef& op = ops.DefineTenon("MaxPoolGrad").Input("dY", kFloatingTypes).Input("Indices", {DType::kI64}, "indices")
-      .Output("dX").RequiredAttr("x_shape", AttrType::kInts).Infer(Infer).Reference(Reference).Gradient(Gradient);
+  OpDef& op = ops.DefineTenon("MaxPoolGrad")
+                  .Input("dY", kFloatingTypes)
+                  .Input("Indices", {DType::kI64}, "indices")
+                  .Output("dX")
+                  .RequiredAttr("x_shape", AttrType::kInts)
+                  .Infer(Infer)
+                  .Reference(Reference)
+                  .Gradient(Gradient);
   DefinePoolAttributes(op);
 }
 

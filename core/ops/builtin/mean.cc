@@ -8,8 +8,9 @@ namespace {
 Status Reference(const ReferenceArgs& args) {
   const auto count = static_cast<double>(args.inputs.size());
   ForFloating(args.inputs[0].dtype(), [&]<class T>() {
-    FoldVariadic<T>(args, [](auto a, auto b) { return a + b; },
-                    [count](auto sum) { return sum / static_cast<decltype(sum)>(count); });
+    FoldVariadic<T>(
+        args, [](auto a, auto b) { return a + b; },
+        [count](auto sum) { return sum / static_cast<decltype(sum)>(count); });
   });
   return {};
 }
@@ -27,8 +28,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_mean(OpRegistry& ops) {
-  ops.Define("Mean").Since(8).VariadicInput("data_0", kFloatingTypes).Output("result").Elementwise().InPlace(0, 0)
-      .Infer(InferBroadcast).Reference(Reference).Gradient(Gradient);
+  ops.Define("Mean")
+      .Since(8)
+      .VariadicInput("data_0", kFloatingTypes)
+      .Output("result")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferBroadcast)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

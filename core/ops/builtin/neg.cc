@@ -30,8 +30,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_neg(OpRegistry& ops) {
-  ops.Define("Neg").Since(6).Input("X", kSignedTypes).Output("Y").Elementwise().InPlace(0, 0).Infer(InferSameAsFirst)
-      .Reference(Reference).Gradient(Gradient);
+  ops.Define("Neg")
+      .Since(6)
+      .Input("X", kSignedTypes)
+      .Output("Y")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferSameAsFirst)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

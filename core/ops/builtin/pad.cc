@@ -15,10 +15,11 @@ Status InferFrom(InferContext& context, const std::vector<std::int64_t>& pads, c
   for (int axis = 0; axis < x.rank(); ++axis) {
     const PadAxis& p = pad[static_cast<std::size_t>(axis)];
     const Dim dim = x[axis] + Dim(p.begin + p.end);
-    TENON_INVALID_IF(dim.known() && dim.value() < 0, "Pad removes more of axis {} than {} has: {} + {} + {} is {}.", axis, x,
-                     x[axis], p.begin, p.end, dim);
+    TENON_INVALID_IF(dim.known() && dim.value() < 0, "Pad removes more of axis {} than {} has: {} + {} + {} is {}.",
+                     axis, x, x[axis], p.begin, p.end, dim);
     TENON_INVALID_IF(mode != PadMode::kConstant && x[axis].Is(0) && !dim.Is(0),
-                     "Pad mode {} needs elements to repeat; axis {} of {} has none.", context.attrs().Text("mode"), axis, x);
+                     "Pad mode {} needs elements to repeat; axis {} of {} has none.", context.attrs().Text("mode"),
+                     axis, x);
     out.push_back(dim);
   }
   context.SetOutput(0, context.dtype(0), out);
@@ -66,9 +67,8 @@ Status FromInputs(const ReferenceArgs& args) {
   const Tensor& x = args.inputs[0];
   TENON_ASSIGN(const PadMode mode, PadModeOf(args.attrs.Text("mode")));
   TENON_ASSIGN(const auto pad, PadAxes(IntsOf(args, 1), IntsOf(args, 3), x.shape().rank()));
-  ForAny(x.dtype(), [&]<class T>() {
-    Fill<T>(x, pad, mode, args.has(2) ? *args.inputs[2].data<T>() : T(0), args.outputs[0]);
-  });
+  ForAny(x.dtype(),
+         [&]<class T>() { Fill<T>(x, pad, mode, args.has(2) ? *args.inputs[2].data<T>() : T(0), args.outputs[0]); });
   return {};
 }
 
@@ -85,23 +85,35 @@ Status FromAttributes(const ReferenceArgs& args) {
 Status Grad(GradBuilder& b, GradArgs& args, Value pads, Value axes) {
   if (!args.wants(0)) return {};
   const Shape x = b.type(args.inputs[0]).shape.Concrete();
-  args.input_grads[0] = b.TenonOp("PadGrad", {args.output_grads[0], pads, axes},
-                                  {{"mode", args.attrs.Text("mode")},
-                                   {"x_shape", std::vector<std::int64_t>(x.dims().begin(), x.dims().end())}});
+  args.input_grads[0] = b.TenonOp(
+      "PadGrad", {args.output_grads[0], pads, axes},
+      {{"mode", args.attrs.Text("mode")}, {"x_shape", std::vector<std::int64_t>(x.dims().begin(), x.dims().end())}});
   return {};
 }
 
 }  // namespace
 
 void DefineOp_pad(OpRegistry& ops) {
-  ops.Define("Pad").Since(2).Input("data", kFloatingTypes).Output("output").Attr("mode", "constant")
-      .RequiredAttr("pads", AttrType::kInts).Attr("value", 0.0)
+  ops.Define("Pad")
+      .Since(2)
+      .Input("data", kFloatingTypes)
+      .Output("output")
+      .Attr("mode", "constant")
+      .RequiredAttr("pads", AttrType::kInts)
+      .Attr("value", 0.0)
       .Infer([](InferContext& context) { return InferFrom(context, context.attrs().Ints("pads"), {}); })
       .Reference(FromAttributes)
       .Gradient([](GradBuilder& b, GradArgs& args) { return Grad(b, args, b.Ints(args.attrs.Ints("pads")), {}); });
-  ops.Define("Pad").Since(11).Input("data", kAllTypes).Input("pads", {DType::kI64}, "pads")
-      .OptionalInput("constant_value", kAllTypes).OptionalInput("axes", kIndexTypes, "Tind").Output("output")
-      .Attr("mode", "constant").Infer(InferInputs).Reference(FromInputs)
+  ops.Define("Pad")
+      .Since(11)
+      .Input("data", kAllTypes)
+      .Input("pads", {DType::kI64}, "pads")
+      .OptionalInput("constant_value", kAllTypes)
+      .OptionalInput("axes", kIndexTypes, "Tind")
+      .Output("output")
+      .Attr("mode", "constant")
+      .Infer(InferInputs)
+      .Reference(FromInputs)
       .Gradient([](GradBuilder& b, GradArgs& args) {
         return Grad(b, args, args.inputs[1], args.inputs.size() > 3 ? args.inputs[3] : Value{});
       });

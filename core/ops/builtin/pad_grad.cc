@@ -57,8 +57,8 @@ Status Reference(const ReferenceArgs& args) {
 Status Gradient(GradBuilder& b, GradArgs& args) {
   const Value axes = args.inputs.size() > 2 ? args.inputs[2] : Value{};
   if (args.wants(0)) {
-    args.input_grads[0] = b.Op("Pad", {args.output_grads[0], args.inputs[1], Value{}, axes},
-                               {{"mode", args.attrs.Text("mode")}});
+    args.input_grads[0] =
+        b.Op("Pad", {args.output_grads[0], args.inputs[1], Value{}, axes}, {{"mode", args.attrs.Text("mode")}});
   }
   return {};
 }
@@ -66,9 +66,16 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_pad_grad(OpRegistry& ops) {
-  ops.DefineTenon("PadGrad").Input("dY", kFloatingTypes).Input("pads", {DType::kI64}, "pads")
-      .OptionalInput("axes", kIndexTypes, "Tind").Output("dX").Attr("mode", "constant")
-      .RequiredAttr("x_shape", AttrType::kInts).Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.DefineTenon("PadGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("pads", {DType::kI64}, "pads")
+      .OptionalInput("axes", kIndexTypes, "Tind")
+      .Output("dX")
+      .Attr("mode", "constant")
+      .RequiredAttr("x_shape", AttrType::kInts)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

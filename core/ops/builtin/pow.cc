@@ -67,8 +67,16 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_pow(OpRegistry& ops) {
-  ops.Define("Pow").Since(7).Input("X", kNumericTypes).Input("Y", kNumericTypes, "T1").Output("Z").Elementwise()
-      .InPlace(0, 0).Infer(InferBroadcast).Reference(Reference).Gradient(Gradient);
+  ops.Define("Pow")
+      .Since(7)
+      .Input("X", kNumericTypes)
+      .Input("Y", kNumericTypes, "T1")
+      .Output("Z")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferBroadcast)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -42,8 +42,14 @@ Status Reference(const ReferenceArgs& args) {
 }  // namespace
 
 void DefineOp_pow_grad(OpRegistry& ops) {
-  ops.DefineTenon("PowGrad").Input("dZ", kFloatingTypes).Input("X", kFloatingTypes).Input("Y", kNumericTypes, "T1")
-      .Output("dX").OptionalOutput("dY").Infer(Infer).Reference(Reference);
+  ops.DefineTenon("PowGrad")
+      .Input("dZ", kFloatingTypes)
+      .Input("X", kFloatingTypes)
+      .Input("Y", kNumericTypes, "T1")
+      .Output("dX")
+      .OptionalOutput("dY")
+      .Infer(Infer)
+      .Reference(Reference);
 }
 
 }  // namespace tenon

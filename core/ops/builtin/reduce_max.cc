@@ -35,21 +35,30 @@ Status Max(const ReferenceArgs& args, bool axes_are_input) {
 // dX = dY shared evenly among the elements that equal the result.
 Status Gradient(GradBuilder& b, GradArgs& args) {
   if (!args.wants(0)) return {};
-  args.input_grads[0] = b.TenonOp("ReduceMaxGrad", {KeptForm(b, args, args.output_grads[0]), args.inputs[0],
-                                                    KeptForm(b, args, args.outputs[0])});
+  args.input_grads[0] = b.TenonOp(
+      "ReduceMaxGrad", {KeptForm(b, args, args.output_grads[0]), args.inputs[0], KeptForm(b, args, args.outputs[0])});
   return {};
 }
 
 }  // namespace
 
 void DefineOp_reduce_max(OpRegistry& ops) {
-  ops.Define("ReduceMax").Since(1).Input("data", kNumericTypes).Output("reduced").OptionalAttr("axes", AttrType::kInts)
+  ops.Define("ReduceMax")
+      .Since(1)
+      .Input("data", kNumericTypes)
+      .Output("reduced")
+      .OptionalAttr("axes", AttrType::kInts)
       .Attr("keepdims", 1)
       .Infer([](InferContext& context) { return InferReduction(context, false); })
       .Reference([](const ReferenceArgs& args) { return Max(args, false); })
       .Gradient(Gradient);
-  ops.Define("ReduceMax").Since(18).Input("data", kNumericTypes).OptionalInput("axes", {DType::kI64}, "axes")
-      .Output("reduced").Attr("keepdims", 1).Attr("noop_with_empty_axes", 0)
+  ops.Define("ReduceMax")
+      .Since(18)
+      .Input("data", kNumericTypes)
+      .OptionalInput("axes", {DType::kI64}, "axes")
+      .Output("reduced")
+      .Attr("keepdims", 1)
+      .Attr("noop_with_empty_axes", 0)
       .Infer([](InferContext& context) { return InferReduction(context, true); })
       .Reference([](const ReferenceArgs& args) { return Max(args, true); })
       .Gradient(Gradient);

@@ -31,7 +31,8 @@ Status Reference(const ReferenceArgs& args) {
       if (wins(i, at[0])) ties[static_cast<std::size_t>(at[0])] += 1;
     });
     ForEachStrided<1>(x.shape(), {strides}, [&](std::int64_t i, const std::array<std::int64_t, 1>& at) {
-      const A share = wins(i, at[0]) ? static_cast<A>(dy.data<T>()[at[0]]) / ties[static_cast<std::size_t>(at[0])] : A{0};
+      const A share =
+          wins(i, at[0]) ? static_cast<A>(dy.data<T>()[at[0]]) / ties[static_cast<std::size_t>(at[0])] : A{0};
       args.outputs[0].data<T>()[i] = static_cast<T>(share);
     });
   });
@@ -41,8 +42,13 @@ Status Reference(const ReferenceArgs& args) {
 }  // namespace
 
 void DefineOp_reduce_max_grad(OpRegistry& ops) {
-  ops.DefineTenon("ReduceMaxGrad").Input("dY", kFloatingTypes).Input("X", kFloatingTypes).Input("Y", kFloatingTypes)
-      .Output("dX").Infer(Infer).Reference(Reference);
+  ops.DefineTenon("ReduceMaxGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("X", kFloatingTypes)
+      .Input("Y", kFloatingTypes)
+      .Output("dX")
+      .Infer(Infer)
+      .Reference(Reference);
 }
 
 }  // namespace tenon

@@ -33,13 +33,22 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_reduce_sum(OpRegistry& ops) {
-  ops.Define("ReduceSum").Since(1).Input("data", kNumericTypes).Output("reduced").OptionalAttr("axes", AttrType::kInts)
+  ops.Define("ReduceSum")
+      .Since(1)
+      .Input("data", kNumericTypes)
+      .Output("reduced")
+      .OptionalAttr("axes", AttrType::kInts)
       .Attr("keepdims", 1)
       .Infer([](InferContext& context) { return InferReduction(context, false); })
       .Reference([](const ReferenceArgs& args) { return Sum(args, false); })
       .Gradient(Gradient);
-  ops.Define("ReduceSum").Since(13).Input("data", kNumericTypes).OptionalInput("axes", {DType::kI64}, "axes")
-      .Output("reduced").Attr("keepdims", 1).Attr("noop_with_empty_axes", 0)
+  ops.Define("ReduceSum")
+      .Since(13)
+      .Input("data", kNumericTypes)
+      .OptionalInput("axes", {DType::kI64}, "axes")
+      .Output("reduced")
+      .Attr("keepdims", 1)
+      .Attr("noop_with_empty_axes", 0)
       .Infer([](InferContext& context) { return InferReduction(context, true); })
       .Reference([](const ReferenceArgs& args) { return Sum(args, true); })
       .Gradient(Gradient);

@@ -25,8 +25,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_relu(OpRegistry& ops) {
-  ops.Define("Relu").Since(6).Input("X", kSignedTypes).Output("Y").Elementwise().InPlace(0, 0).Infer(InferSameAsFirst)
-      .Reference(Reference).Gradient(Gradient);
+  ops.Define("Relu")
+      .Since(6)
+      .Input("X", kSignedTypes)
+      .Output("Y")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferSameAsFirst)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -17,8 +17,16 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_relu_grad(OpRegistry& ops) {
-  ops.DefineTenon("ReluGrad").Input("dY", kFloatingTypes).Input("Y", kFloatingTypes).Output("dX").Elementwise()
-      .InPlace(0, 0).InPlace(0, 1).Infer(InferSameShapes).Reference(Reference).Gradient(Gradient);
+  ops.DefineTenon("ReluGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("Y", kFloatingTypes)
+      .Output("dX")
+      .Elementwise()
+      .InPlace(0, 0)
+      .InPlace(0, 1)
+      .Infer(InferSameShapes)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -10,8 +10,8 @@ namespace {
 // [N,16,5,5] to [-1,400] gives N.
 Result<Dim> Leftover(const SymShape& x, const SymShape& others, const std::vector<std::int64_t>& request) {
   const std::int64_t divisor = others.Elements().value();
-  TENON_INVALID_IF(divisor == 0, "Reshape of {} to [{}]: the other dims have 0 elements, so the -1 could be anything.", x,
-                   fmt::join(request, ","));
+  TENON_INVALID_IF(divisor == 0, "Reshape of {} to [{}]: the other dims have 0 elements, so the -1 could be anything.",
+                   x, fmt::join(request, ","));
   std::int64_t known = 1;
   Dim symbols = 1;
   for (const Dim dim : x.dims()) {
@@ -22,16 +22,18 @@ Result<Dim> Leftover(const SymShape& x, const SymShape& others, const std::vecto
     }
   }
   if (known % divisor == 0) return symbols * Dim(known / divisor);
-  TENON_INVALID_IF(symbols.known(), "Reshape of {} to [{}]: {} elements do not divide by {}.", x, fmt::join(request, ","),
-                   known, divisor);
+  TENON_INVALID_IF(symbols.known(), "Reshape of {} to [{}]: {} elements do not divide by {}.", x,
+                   fmt::join(request, ","), known, divisor);
   return FloorDiv(symbols * Dim(known), divisor);
 }
 
 Status Infer(InferContext& context) {
   const SymShape& x = context.shape(0);
   TENON_ASSIGN(const auto request, context.ConstantInts(1));
-  TENON_INVALID_IF(request.size() > static_cast<std::size_t>(kMaxRank), "Reshape to [{}]: the rank ({}) is above the "
-                   "limit ({}).", fmt::join(request, ","), request.size(), kMaxRank);
+  TENON_INVALID_IF(request.size() > static_cast<std::size_t>(kMaxRank),
+                   "Reshape to [{}]: the rank ({}) is above the "
+                   "limit ({}).",
+                   fmt::join(request, ","), request.size(), kMaxRank);
   const bool copies_zero = context.attrs().Int("allowzero") == 0;
   // Dims that X and the request share through 0 cancel, so that [N,4] to [0,-1] stays free of N / N.
   SymShape out, rest_of_x = x, others;
@@ -59,8 +61,8 @@ Status Infer(InferContext& context) {
     out.set_dim(unknown, dim);
   }
   const Dim from = x.Elements(), to = out.Elements();
-  TENON_INVALID_IF(from.known() && to.known() && !(from == to),
-                   "Reshape of {} ({} elements) to [{}] ({} elements).", x, from, fmt::join(request, ","), to);
+  TENON_INVALID_IF(from.known() && to.known() && !(from == to), "Reshape of {} ({} elements) to [{}] ({} elements).", x,
+                   from, fmt::join(request, ","), to);
   context.SetOutput(0, context.dtype(0), out);
   return {};
 }
@@ -68,8 +70,17 @@ Status Infer(InferContext& context) {
 }  // namespace
 
 void DefineOp_reshape(OpRegistry& ops) {
-  ops.Define("Reshape").Since(5).Input("data", kAllTypes).Input("shape", {DType::kI64}, "shape").Output("reshaped")
-      .Attr("allowzero", 0).InPlace(0, 0).ViewOfInput().Infer(Infer).Reference(CopyElements).Gradient(ReshapeBack);
+  ops.Define("Reshape")
+      .Since(5)
+      .Input("data", kAllTypes)
+      .Input("shape", {DType::kI64}, "shape")
+      .Output("reshaped")
+      .Attr("allowzero", 0)
+      .InPlace(0, 0)
+      .ViewOfInput()
+      .Infer(Infer)
+      .Reference(CopyElements)
+      .Gradient(ReshapeBack);
 }
 
 }  // namespace tenon

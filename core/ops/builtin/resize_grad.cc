@@ -70,10 +70,18 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_resize_grad(OpRegistry& ops) {
-  ops.DefineTenon("ResizeGrad").Input("dY", kFloatingTypes).OptionalInput("scales", {DType::kF32}, "scales")
-      .OptionalInput("sizes", {DType::kI64}, "sizes").Output("dX").RequiredAttr("x_shape", AttrType::kInts)
-      .Attr("mode", "nearest").Attr("coordinate_transformation_mode", "half_pixel")
-      .Attr("nearest_mode", "round_prefer_floor").OptionalAttr("axes", AttrType::kInts).Infer(Infer).Reference(Reference)
+  ops.DefineTenon("ResizeGrad")
+      .Input("dY", kFloatingTypes)
+      .OptionalInput("scales", {DType::kF32}, "scales")
+      .OptionalInput("sizes", {DType::kI64}, "sizes")
+      .Output("dX")
+      .RequiredAttr("x_shape", AttrType::kInts)
+      .Attr("mode", "nearest")
+      .Attr("coordinate_transformation_mode", "half_pixel")
+      .Attr("nearest_mode", "round_prefer_floor")
+      .OptionalAttr("axes", AttrType::kInts)
+      .Infer(Infer)
+      .Reference(Reference)
       .Gradient(Gradient);
 }
 

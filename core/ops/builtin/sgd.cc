@@ -60,9 +60,18 @@ Status Reference(const ReferenceArgs& args) {
 }  // namespace
 
 void DefineOp_sgd(OpRegistry& ops) {
-  ops.DefineTenon("SGD").Input("lr", {DType::kF32}, "lr").VariadicInput("tensors", kFloatingTypes, "")
-      .VariadicOutput("updated").UpdatesInputs(1).Attr("momentum", 0.0).Attr("weight_decay", 0.0).Attr("nesterov", 0)
-      .RequiredAttr("count", AttrType::kInt).NoGradient().Infer(Infer).Reference(Reference);
+  ops.DefineTenon("SGD")
+      .Input("lr", {DType::kF32}, "lr")
+      .VariadicInput("tensors", kFloatingTypes, "")
+      .VariadicOutput("updated")
+      .UpdatesInputs(1)
+      .Attr("momentum", 0.0)
+      .Attr("weight_decay", 0.0)
+      .Attr("nesterov", 0)
+      .RequiredAttr("count", AttrType::kInt)
+      .NoGradient()
+      .Infer(Infer)
+      .Reference(Reference);
 }
 
 }  // namespace tenon

@@ -23,8 +23,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_sigmoid(OpRegistry& ops) {
-  ops.Define("Sigmoid").Since(6).Input("X", kFloatingTypes).Output("Y").Elementwise().InPlace(0, 0)
-      .Infer(InferSameAsFirst).Reference(Reference).Gradient(Gradient);
+  ops.Define("Sigmoid")
+      .Since(6)
+      .Input("X", kFloatingTypes)
+      .Output("Y")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferSameAsFirst)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -85,8 +85,13 @@ Status GradientFromAttributes(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_slice(OpRegistry& ops) {
-  ops.Define("Slice").Since(1).Input("data", kAllTypes).Output("output").RequiredAttr("starts", AttrType::kInts)
-      .RequiredAttr("ends", AttrType::kInts).OptionalAttr("axes", AttrType::kInts)
+  ops.Define("Slice")
+      .Since(1)
+      .Input("data", kAllTypes)
+      .Output("output")
+      .RequiredAttr("starts", AttrType::kInts)
+      .RequiredAttr("ends", AttrType::kInts)
+      .OptionalAttr("axes", AttrType::kInts)
       .Infer([](InferContext& context) { return InferFrom(context, FromAttributes(context.attrs())); })
       .Reference([](const ReferenceArgs& args) -> Status {
         SliceRequest request = FromAttributes(args.attrs);
@@ -94,9 +99,15 @@ void DefineOp_slice(OpRegistry& ops) {
         return Take(args, request);
       })
       .Gradient(GradientFromAttributes);
-  ops.Define("Slice").Since(10).Input("data", kAllTypes).Input("starts", kIndexTypes, "Tind")
-      .Input("ends", kIndexTypes, "Tind").OptionalInput("axes", kIndexTypes, "Tind")
-      .OptionalInput("steps", kIndexTypes, "Tind").Output("output").Infer(InferInputs)
+  ops.Define("Slice")
+      .Since(10)
+      .Input("data", kAllTypes)
+      .Input("starts", kIndexTypes, "Tind")
+      .Input("ends", kIndexTypes, "Tind")
+      .OptionalInput("axes", kIndexTypes, "Tind")
+      .OptionalInput("steps", kIndexTypes, "Tind")
+      .Output("output")
+      .Infer(InferInputs)
       .Reference([](const ReferenceArgs& args) -> Status {
         TENON_ASSIGN(const SliceRequest request, SliceRequestOf(args, 1, args.inputs[0].shape().rank()));
         return Take(args, request);

@@ -52,10 +52,17 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_slice_grad(OpRegistry& ops) {
-  ops.DefineTenon("SliceGrad").Input("dY", kFloatingTypes).Input("starts", kIndexTypes, "Tind")
-      .Input("ends", kIndexTypes, "Tind").OptionalInput("axes", kIndexTypes, "Tind")
-      .OptionalInput("steps", kIndexTypes, "Tind").Output("dX").RequiredAttr("x_shape", AttrType::kInts)
-      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.DefineTenon("SliceGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("starts", kIndexTypes, "Tind")
+      .Input("ends", kIndexTypes, "Tind")
+      .OptionalInput("axes", kIndexTypes, "Tind")
+      .OptionalInput("steps", kIndexTypes, "Tind")
+      .Output("dX")
+      .RequiredAttr("x_shape", AttrType::kInts)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -31,12 +31,24 @@ GradientFn Gradient(bool flattened) {
 }  // namespace
 
 void DefineOp_softmax(OpRegistry& ops) {
-  ops.Define("Softmax").Since(1).Input("input", kFloatingTypes).Output("output").Attr("axis", 1).InPlace(0, 0)
+  ops.Define("Softmax")
+      .Since(1)
+      .Input("input", kFloatingTypes)
+      .Output("output")
+      .Attr("axis", 1)
+      .InPlace(0, 0)
       .Infer([](InferContext& context) { return InferSoftmax(context, true); })
-      .Reference([](const ReferenceArgs& args) { return Reference(args, true); }).Gradient(Gradient(true));
-  ops.Define("Softmax").Since(13).Input("input", kFloatingTypes).Output("output").Attr("axis", -1).InPlace(0, 0)
+      .Reference([](const ReferenceArgs& args) { return Reference(args, true); })
+      .Gradient(Gradient(true));
+  ops.Define("Softmax")
+      .Since(13)
+      .Input("input", kFloatingTypes)
+      .Output("output")
+      .Attr("axis", -1)
+      .InPlace(0, 0)
       .Infer([](InferContext& context) { return InferSoftmax(context, false); })
-      .Reference([](const ReferenceArgs& args) { return Reference(args, false); }).Gradient(Gradient(false));
+      .Reference([](const ReferenceArgs& args) { return Reference(args, false); })
+      .Gradient(Gradient(false));
 }
 
 }  // namespace tenon

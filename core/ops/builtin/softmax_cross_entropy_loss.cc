@@ -92,10 +92,19 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_softmax_cross_entropy_loss(OpRegistry& ops) {
-  ops.Define("SoftmaxCrossEntropyLoss").Since(12).Input("scores", kFloatingTypes).Input("labels", kIndexTypes, "labels")
-      .OptionalInput("weights", kFloatingTypes).Output("output").OptionalOutput("log_prob").SavedForGradient(1)
-      .Attr("reduction", "mean").OptionalAttr("ignore_index", AttrType::kInt)
-      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.Define("SoftmaxCrossEntropyLoss")
+      .Since(12)
+      .Input("scores", kFloatingTypes)
+      .Input("labels", kIndexTypes, "labels")
+      .OptionalInput("weights", kFloatingTypes)
+      .Output("output")
+      .OptionalOutput("log_prob")
+      .SavedForGradient(1)
+      .Attr("reduction", "mean")
+      .OptionalAttr("ignore_index", AttrType::kInt)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

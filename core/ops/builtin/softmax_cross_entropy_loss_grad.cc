@@ -54,10 +54,17 @@ Status Reference(const ReferenceArgs& args) {
 }  // namespace
 
 void DefineOp_softmax_cross_entropy_loss_grad(OpRegistry& ops) {
-  ops.DefineTenon("SoftmaxCrossEntropyLossGrad").Input("dloss", kFloatingTypes).Input("log_prob", kFloatingTypes)
-      .Input("labels", kIndexTypes, "labels").OptionalInput("weights", kFloatingTypes).Output("dscores")
-      .Attr("reduction", "mean").OptionalAttr("ignore_index", AttrType::kInt).InPlace(0, 1)
-      .Infer(Infer).Reference(Reference);
+  ops.DefineTenon("SoftmaxCrossEntropyLossGrad")
+      .Input("dloss", kFloatingTypes)
+      .Input("log_prob", kFloatingTypes)
+      .Input("labels", kIndexTypes, "labels")
+      .OptionalInput("weights", kFloatingTypes)
+      .Output("dscores")
+      .Attr("reduction", "mean")
+      .OptionalAttr("ignore_index", AttrType::kInt)
+      .InPlace(0, 1)
+      .Infer(Infer)
+      .Reference(Reference);
 }
 
 }  // namespace tenon

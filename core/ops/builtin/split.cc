@@ -74,7 +74,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
   std::vector<Value> parts;
   for (std::size_t k = 0; k < args.outputs.size(); ++k) {
     const ValueType& type = b.type(args.outputs[k]);
-    parts.push_back(args.output_grads[k] ? args.output_grads[k] : b.Constant(Tensor(type.dtype, type.shape.Concrete())));
+    parts.push_back(args.output_grads[k] ? args.output_grads[k]
+                                         : b.Constant(Tensor(type.dtype, type.shape.Concrete())));
   }
   const auto joined = b.Apply("", "Concat", parts, {{"axis", args.attrs.Int("axis")}}, 1);
   args.input_grads[0] = joined.empty() ? Value{} : joined[0];
@@ -84,13 +85,25 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_split(OpRegistry& ops) {
-  ops.Define("Split").Since(2).Input("input", kAllTypes).VariadicOutput("outputs").Attr("axis", 0)
+  ops.Define("Split")
+      .Since(2)
+      .Input("input", kAllTypes)
+      .VariadicOutput("outputs")
+      .Attr("axis", 0)
       .OptionalAttr("split", AttrType::kInts)
       .Infer([](InferContext& context) { return SetParts(context, context.attrs().Ints("split", {})); })
-      .Reference(Reference).Gradient(Gradient);
-  ops.Define("Split").Since(13).Input("input", kAllTypes).OptionalInput("split", {DType::kI64}, "split")
-      .VariadicOutput("outputs").Attr("axis", 0).OptionalAttr("num_outputs", AttrType::kInt)
-      .Infer(InferInputs).Reference(Reference).Gradient(Gradient);
+      .Reference(Reference)
+      .Gradient(Gradient);
+  ops.Define("Split")
+      .Since(13)
+      .Input("input", kAllTypes)
+      .OptionalInput("split", {DType::kI64}, "split")
+      .VariadicOutput("outputs")
+      .Attr("axis", 0)
+      .OptionalAttr("num_outputs", AttrType::kInt)
+      .Infer(InferInputs)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -20,8 +20,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_sqrt(OpRegistry& ops) {
-  ops.Define("Sqrt").Since(6).Input("X", kFloatingTypes).Output("Y").Elementwise().InPlace(0, 0)
-      .Infer(InferSameAsFirst).Reference(Reference).Gradient(Gradient);
+  ops.Define("Sqrt")
+      .Since(6)
+      .Input("X", kFloatingTypes)
+      .Output("Y")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferSameAsFirst)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

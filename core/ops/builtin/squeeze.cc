@@ -33,8 +33,16 @@ Status Infer(InferContext& context) {
 }  // namespace
 
 void DefineOp_squeeze(OpRegistry& ops) {
-  ops.Define("Squeeze").Since(13).Input("data", kAllTypes).OptionalInput("axes", {DType::kI64}, "axes").Output("squeezed")
-      .InPlace(0, 0).ViewOfInput().Infer(Infer).Reference(CopyElements).Gradient(ReshapeBack);
+  ops.Define("Squeeze")
+      .Since(13)
+      .Input("data", kAllTypes)
+      .OptionalInput("axes", {DType::kI64}, "axes")
+      .Output("squeezed")
+      .InPlace(0, 0)
+      .ViewOfInput()
+      .Infer(Infer)
+      .Reference(CopyElements)
+      .Gradient(ReshapeBack);
 }
 
 }  // namespace tenon

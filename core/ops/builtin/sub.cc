@@ -19,8 +19,17 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_sub(OpRegistry& ops) {
-  ops.Define("Sub").Since(7).Input("A", kNumericTypes).Input("B", kNumericTypes).Output("C").Elementwise()
-      .InPlace(0, 0).InPlace(0, 1).Infer(InferBroadcast).Reference(Reference).Gradient(Gradient);
+  ops.Define("Sub")
+      .Since(7)
+      .Input("A", kNumericTypes)
+      .Input("B", kNumericTypes)
+      .Output("C")
+      .Elementwise()
+      .InPlace(0, 0)
+      .InPlace(0, 1)
+      .Infer(InferBroadcast)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

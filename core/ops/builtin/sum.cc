@@ -7,7 +7,8 @@ namespace {
 
 Status Reference(const ReferenceArgs& args) {
   ForFloating(args.inputs[0].dtype(), [&]<class T>() {
-    FoldVariadic<T>(args, [](auto a, auto b) { return a + b; }, [](auto sum) { return sum; });
+    FoldVariadic<T>(
+        args, [](auto a, auto b) { return a + b; }, [](auto sum) { return sum; });
   });
   return {};
 }
@@ -23,8 +24,15 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_sum(OpRegistry& ops) {
-  ops.Define("Sum").Since(8).VariadicInput("data_0", kFloatingTypes).Output("result").Elementwise().InPlace(0, 0)
-      .Infer(InferBroadcast).Reference(Reference).Gradient(Gradient);
+  ops.Define("Sum")
+      .Since(8)
+      .VariadicInput("data_0", kFloatingTypes)
+      .Output("result")
+      .Elementwise()
+      .InPlace(0, 0)
+      .Infer(InferBroadcast)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -19,8 +19,16 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_tanh_grad(OpRegistry& ops) {
-  ops.DefineTenon("TanhGrad").Input("dY", kFloatingTypes).Input("Y", kFloatingTypes).Output("dX").Elementwise()
-      .InPlace(0, 0).InPlace(0, 1).Infer(InferSameShapes).Reference(Reference).Gradient(Gradient);
+  ops.DefineTenon("TanhGrad")
+      .Input("dY", kFloatingTypes)
+      .Input("Y", kFloatingTypes)
+      .Output("dX")
+      .Elementwise()
+      .InPlace(0, 0)
+      .InPlace(0, 1)
+      .Infer(InferSameShapes)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -52,7 +52,8 @@ Status Reference(const ReferenceArgs& args) {
 Status Gradient(GradBuilder& b, GradArgs& args) {
   const auto perm = PermOf(args.attrs, b.type(args.inputs[0]).shape.rank());
   std::vector<std::int64_t> inverse(perm.size());
-  for (std::size_t i = 0; i < perm.size(); ++i) inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < perm.size(); ++i)
+    inverse[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
   args.input_grads[0] = b.Op("Transpose", {args.output_grads[0]}, {{"perm", inverse}});
   return {};
 }
@@ -60,8 +61,13 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 }  // namespace
 
 void DefineOp_transpose(OpRegistry& ops) {
-  ops.Define("Transpose").Input("data", kAllTypes).Output("transposed").OptionalAttr("perm", AttrType::kInts)
-      .Infer(Infer).Reference(Reference).Gradient(Gradient);
+  ops.Define("Transpose")
+      .Input("data", kAllTypes)
+      .Output("transposed")
+      .OptionalAttr("perm", AttrType::kInts)
+      .Infer(Infer)
+      .Reference(Reference)
+      .Gradient(Gradient);
 }
 
 }  // namespace tenon

@@ -10,8 +10,8 @@ Status Infer(InferContext& context) {
   const SymShape& x = context.shape(0);
   TENON_ASSIGN(const auto given, context.ConstantInts(1));
   const int rank = x.rank() + static_cast<int>(given.size());
-  TENON_INVALID_IF(rank > kMaxRank, "Unsqueeze of {} by {} axes: the rank ({}) is above the limit ({}).", x, given.size(),
-                   rank, kMaxRank);
+  TENON_INVALID_IF(rank > kMaxRank, "Unsqueeze of {} by {} axes: the rank ({}) is above the limit ({}).", x,
+                   given.size(), rank, kMaxRank);
   std::vector<int> axes;
   for (const std::int64_t item : given) {
     TENON_ASSIGN(const int axis, NormalizeAxis(item, rank));
@@ -31,8 +31,16 @@ Status Infer(InferContext& context) {
 }  // namespace
 
 void DefineOp_unsqueeze(OpRegistry& ops) {
-  ops.Define("Unsqueeze").Since(13).Input("data", kAllTypes).Input("axes", {DType::kI64}, "axes").Output("expanded")
-      .InPlace(0, 0).ViewOfInput().Infer(Infer).Reference(CopyElements).Gradient(ReshapeBack);
+  ops.Define("Unsqueeze")
+      .Since(13)
+      .Input("data", kAllTypes)
+      .Input("axes", {DType::kI64}, "axes")
+      .Output("expanded")
+      .InPlace(0, 0)
+      .ViewOfInput()
+      .Infer(Infer)
+      .Reference(CopyElements)
+      .Gradient(ReshapeBack);
 }
 
 }  // namespace tenon
