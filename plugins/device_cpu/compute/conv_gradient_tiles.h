@@ -128,7 +128,7 @@ TENON_INLINE void WithTile(int64_t rows, int64_t v, const F& f) {
 // equally spaced.
 template <class F>
 TENON_INLINE void ForTiles(const Window& win, const F& f) {
-  const int64_t per_row = win.runs / win.rows;
+  const int64_t per_row = win.per_row;
   for (int64_t v0 = 0; v0 < win.vectors;) {
     const int64_t blocks = CeilDiv(win.vectors - v0, kMaxV);
     const int64_t v = CeilDiv(win.vectors - v0, blocks);

@@ -14,7 +14,8 @@ constexpr int64_t kSlack = 4 * kLanes;  // floats that whole-vector reads may to
 struct Window {
   int64_t runs, length;    // runs per window, floats per run
   int64_t run_stride;      // floats from one run to the next within a kernel row group
-  int64_t rows, row_stride;  // groups (kernel rows); runs = rows * runs_per_row
+  int64_t rows, row_stride;  // groups (kernel rows)
+  int64_t per_row;           // runs / rows
   int64_t vectors;         // per run
   int64_t padded;          // vectors * kLanes
 };
@@ -43,6 +44,7 @@ TENON_INLINE Window WindowOf(const ConvPoolShape& s, const Image& image) {
   w.rows = s.kh;
   w.row_stride = s.dilation_h * image.row;
   w.runs = dense ? s.kh : s.kh * s.kw;
+  w.per_row = dense ? 1 : s.kw;
   w.length = dense ? s.kw * s.c : s.c;
   w.run_stride = dense ? 0 : s.dilation_w * s.c;
   w.vectors = CeilDiv(w.length, kLanes);
@@ -52,13 +54,13 @@ TENON_INLINE Window WindowOf(const ConvPoolShape& s, const Image& image) {
 
 // Offset in the image of run r of a window.
 TENON_INLINE int64_t RunOffset(const Window& w, int64_t r) {
-  const int64_t per_row = w.runs / w.rows;
-  return r / per_row * w.row_stride + r % per_row * w.run_stride;
+  if (w.per_row == 1) return r * w.row_stride;
+  return r / w.per_row * w.row_stride + r % w.per_row * w.run_stride;
 }
 
 // Element t of run r is input channel c, kernel position kh, kw; returns its index in row-major [c][kh][kw].
 TENON_INLINE int64_t WeightIndex(const ConvPoolShape& s, const Window& w, int64_t r, int64_t t) {
-  const int64_t per_row = w.runs / w.rows;
+  const int64_t per_row = w.per_row;
   const int64_t kh = r / per_row, kw = per_row == 1 ? t / s.c : r % per_row, c = per_row == 1 ? t % s.c : t;
   return (c * s.kh + kh) * s.kw + kw;
 }

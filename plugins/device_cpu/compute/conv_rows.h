@@ -42,7 +42,7 @@ void ConvTile(const Window& win, const WindowPart& part, const float* x, int64_t
       TENON_UNROLL for (int p = 0; p < P; ++p) acc[p][v] = bias;
     }
   }
-  const int64_t per_row = win.runs / win.rows;
+  const int64_t per_row = win.per_row;
   int64_t row = per_row == 1 ? part.begin : part.begin / per_row, column = per_row == 1 ? 0 : part.begin % per_row;
   for (int64_t run = part.begin; run < part.end; ++run) {
     const float* from = x + row * win.row_stride + column * win.run_stride + part.first;
@@ -73,10 +73,13 @@ TENON_INLINE void CallConvTile(int64_t pixels, const Window& win, const WindowPa
   kTable[pixels - 1](win, part, x, pixel, weights, out, out_pixel);
 }
 
+constexpr int64_t kPartFloats = 5 * 1024;  // weights of one part
+
 // The part that begins at run `begin`, element `first`: as much of the window as keeps its weights in the first-level
 // cache while all pixels of the row pass over them.
 TENON_INLINE WindowPart NextPart(const Window& win, int64_t begin, int64_t first, int64_t width, const float* bias, bool relu) {
-  const int64_t most = 20 * 1024 / (width * static_cast<int64_t>(sizeof(float)));
+  const int64_t most = width == kLanes ? kPartFloats / kLanes : kPartFloats / (2 * kLanes);
+  if (win.runs * win.length <= most) return {0, win.runs, 0, win.length, false, relu, bias};
   WindowPart part{begin, begin + 1, first, win.length - first, begin > 0 || first > 0, false, bias};
   if (first > 0 || win.length > most) {
     part.length = Min(part.length, CeilDiv(win.length, CeilDiv(win.length, most)));
@@ -95,22 +98,27 @@ TENON_INLINE void ConvRow(const ConvPoolShape& s, const Window& win, const float
   const int64_t pixel = s.stride_w * s.c;
   for (int64_t first = 0; first < channels;) {
     const bool wide = channels - first > kLanes;
-    const int64_t width = wide ? 2 * kLanes : kLanes, most = wide ? kAccumulators / 2 : 12;
-    const int64_t tiles = CeilDiv(pixels, most);
+    const int64_t width = wide ? 2 * kLanes : kLanes;
+    // Nearly equal tiles: the first `larger` have one pixel more. (Narrow divisions: these run once per row.)
+    const uint32_t row = static_cast<uint32_t>(pixels);
+    const uint32_t tiles = wide ? (row + kAccumulators / 2 - 1) / (kAccumulators / 2) : (row + 11) / 12;
+    const int64_t smaller = row / tiles, larger = row % tiles;
     for (int64_t run = 0, element = 0; run < win.runs;) {
       const WindowPart part = NextPart(win, run, element, width, bias + first, relu);
+      const float* from = x;
+      float* to = out + first;
       for (int64_t t = 0; t < tiles; ++t) {
-        const Range r = Piece(pixels, tiles, t);
-        const float* from = x + r.begin * pixel;
-        float* to = out + r.begin * out_pixel + first;
+        const int64_t count = smaller + (t < larger ? 1 : 0);
         if (!wide)
-          CallConvTile<1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(r.end - r.begin, win, part, from, pixel, weights, to, out_pixel);
+          CallConvTile<1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(count, win, part, from, pixel, weights, to, out_pixel);
         else
 #if TENON_CPU_LANES == 16
-          CallConvTile<2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(r.end - r.begin, win, part, from, pixel, weights, to, out_pixel);
+          CallConvTile<2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(count, win, part, from, pixel, weights, to, out_pixel);
 #else
-          CallConvTile<2, 1, 2, 3, 4, 5, 6>(r.end - r.begin, win, part, from, pixel, weights, to, out_pixel);
+          CallConvTile<2, 1, 2, 3, 4, 5, 6>(count, win, part, from, pixel, weights, to, out_pixel);
 #endif
+        from += count * pixel;
+        to += count * out_pixel;
       }
       weights += (part.end - part.begin) * part.length * width;
       element = part.first + part.length;
@@ -187,12 +195,11 @@ void PoolOneRow(const ConvPoolShape& s, const PoolRow& r, int64_t pooled) {
         for (int64_t l = 0; l < count; ++l) y[(c + l) * r.y_c] = best[l];
       }
       if (r.winners == nullptr) continue;
-      const BVec bytes = __builtin_convertvector(where, BVec);
       uint8_t* to = r.winners + p * s.oc + c;
       if (fits) {
-        *reinterpret_cast<BVecAny*>(to) = bytes;
+        StoreBytes(to, where);
       } else {
-        for (int64_t l = 0; l < count; ++l) to[l] = bytes[l];
+        for (int64_t l = 0; l < count; ++l) to[l] = static_cast<uint8_t>(where[l]);
       }
     }
   }

@@ -57,10 +57,8 @@ TENON_INLINE void MaxVec(const PoolShape& s, const Clip& clip, const float* x, c
     }
   StorePartial(y, best, count);
   if (winners == nullptr) return;
-  const BVec bytes = __builtin_convertvector(where, BVec);
-  if (count == kLanes) *reinterpret_cast<BVecAny*>(winners) = bytes;
-  else
-    for (int64_t l = 0; l < count; ++l) winners[l] = bytes[l];
+  if (count == kLanes) return StoreBytes(winners, where);
+  for (int64_t l = 0; l < count; ++l) winners[l] = static_cast<uint8_t>(where[l]);
 }
 
 TENON_INLINE void MaxOne(const PoolShape& s, const Clip& clip, const float* x, const Strides4& st, float* y, uint8_t* winner) {
@@ -135,7 +133,7 @@ void MaxPoolGradTiled(const MaxPoolGradArgs& a, int64_t n) {
         const int64_t count = Min(kLanes, s.c - k);
         const Vec g = LoadPartial(a.dy + at + k, count);
         IVec winner;
-        if (count == kLanes) winner = __builtin_convertvector(*reinterpret_cast<const BVecAny*>(a.winners + at + k), IVec);
+        if (count == kLanes) winner = LoadBytes(a.winners + at + k);
         else
           for (int l = 0; l < kLanes; ++l) winner[l] = l < count ? a.winners[at + k + l] : 255;
         int32_t position = 0;

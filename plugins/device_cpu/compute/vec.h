@@ -85,6 +85,32 @@ TENON_INLINE void StorePartial(float* p, Vec v, int64_t n) {
 #endif
 }
 
+// Lanes of 0 to 255 as bytes, and back. (The compiler takes a conversion of vectors apart.)
+TENON_INLINE void StoreBytes(uint8_t* p, IVec v) {
+#if TENON_CPU_LANES == 8 && defined(__AVX2__)
+  const __m256i all = reinterpret_cast<__m256i>(v);
+  const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i_u*>(p), _mm_packus_epi16(words, words));
+#elif TENON_CPU_LANES == 4 && defined(__SSE2__)
+  const __m128i words = _mm_packs_epi32(reinterpret_cast<__m128i>(v), reinterpret_cast<__m128i>(v));
+  const int32_t bytes = _mm_cvtsi128_si32(_mm_packus_epi16(words, words));
+  __builtin_memcpy(p, &bytes, sizeof bytes);
+#elif TENON_CPU_LANES == 16 && defined(__AVX512F__)
+  _mm_storeu_si128(reinterpret_cast<__m128i_u*>(p), _mm512_cvtepi32_epi8(reinterpret_cast<__m512i>(v)));
+#else
+  *reinterpret_cast<BVecAny*>(p) = __builtin_convertvector(v, BVec);
+#endif
+}
+TENON_INLINE IVec LoadBytes(const uint8_t* p) {
+#if TENON_CPU_LANES == 8 && defined(__AVX2__)
+  return reinterpret_cast<IVec>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i_u*>(p))));
+#elif TENON_CPU_LANES == 16 && defined(__AVX512F__)
+  return reinterpret_cast<IVec>(_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i_u*>(p))));
+#else
+  return __builtin_convertvector(*reinterpret_cast<const BVecAny*>(p), IVec);
+#endif
+}
+
 // Is a mask set in any lane?
 TENON_INLINE bool Any(IVec mask) {
 #if TENON_CPU_LANES == 8 && defined(__AVX2__)
