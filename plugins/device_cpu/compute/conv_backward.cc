@@ -68,6 +68,7 @@ struct BackwardSpace {
   int64_t last_image;                      // images for dw that have to be copied
   int64_t dx;                              // per piece
   int64_t images_copied;
+  int64_t packed;                          // per piece: g of one image for the dense weight gradient
   bool turned;                             // dx is a convolution; the space of dx is that of a forward call
 };
 TENON_INLINE BackwardSpace BackwardSpaceOf(const ConvPoolBackwardArgs& a, const Image& image, const Window& win,
@@ -83,6 +84,7 @@ TENON_INLINE BackwardSpace BackwardSpaceOf(const ConvPoolBackwardArgs& a, const 
   b.weights = a.dx == nullptr ? 0 : RoundUp(s.oc * win.runs * win.padded, 16);
   b.sums = a.dw == nullptr ? 0 : RoundUp(RoundUp(s.oc, 2 * kLanes) * win.runs * win.padded, 16);
   // Reading whole vectors at the end of the caller's last image would leave it: that one is copied in any case.
+  b.packed = a.dw != nullptr && DenseWeights(s) ? RoundUp(pooled * 2 * kLanes, 16) : 0;
   b.images_copied = a.dw == nullptr ? 0 : image.copy ? s.n : 1;
   b.last_image = b.images_copied * RoundUp(image.size + kSlack, 16);
   b.dx = a.dx == nullptr ? 0
@@ -195,17 +197,24 @@ void SumWeightChannels(const ConvPoolBackwardArgs& a, const Window& win, const W
 
 // Unit u of the dense weight gradient: one run of the window, one block of two vectors of channels.
 void SumDenseUnit(const ConvPoolBackwardArgs& a, const Window& win, const WeightSum& sum, const float* const* images,
-                  int64_t unit, float* sums) {
+                  int64_t unit, float* packed, float* sums) {
   const ConvPoolShape& s = a.shape;
   const int64_t channels = RoundUp(s.oc, kLanes), run = unit % win.runs, c0 = unit / win.runs * 2 * kLanes;
   const bool wide = s.oc - c0 > kLanes;
   const int64_t most = wide ? kAccumulators / 2 : 12, tiles = CeilDiv(win.length, most);
+  const int64_t pixels = sum.pooled_h * sum.pooled_w, width = wide ? 2 * kLanes : kLanes;
   float* to = sums + run * win.length * channels + c0;
   for (int64_t t = 0; t < win.length; ++t)
     for (int64_t c = 0; c < Min(channels - c0, 2 * kLanes); ++c) to[t * channels + c] = 0.0f;
   for (int64_t n = 0; n < s.n; ++n) {
     const float* x = images[n] + RunOffset(win, run);
-    const float* g = sum.g + n * sum.g_image + c0;
+    // The unit's channels of g side by side: at the distance of all channels they would meet in few sets of the cache.
+    const float* g = packed;
+    const float* from = sum.g + n * sum.g_image + c0;
+    for (int64_t p = 0; p < pixels; ++p, from += s.oc) {
+      Store(packed + p * width, Load(from));
+      if (wide) Store(packed + p * width + kLanes, Load(from + kLanes));
+    }
     for (int64_t i = 0; i < tiles; ++i) {
       const Range t = Piece(win.length, tiles, i);
       float* at = to + t.begin * channels;
@@ -297,7 +306,7 @@ int64_t ConvPoolBackwardWorkspace(const ConvPoolBackwardArgs& a, int64_t threads
   const Window win = WindowOf(a.shape, image);
   const BackwardSpace b = BackwardSpaceOf(a, image, win, threads);
   const int64_t pointers = RoundUp(2 * a.shape.n, 16);
-  return (b.g + b.partial_bias + b.offsets + b.tiles + b.weights + b.sums + b.last_image + b.dx + pointers) *
+  return (b.g + b.partial_bias + b.offsets + b.tiles + b.weights + b.sums + b.last_image + b.dx + pointers + b.packed * Max(1, threads)) *
          static_cast<int64_t>(sizeof(float));
 }
 
@@ -318,6 +327,7 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
   float* copies = sums + b.sums;
   float* dx_space = copies + b.last_image;
   const float** images = reinterpret_cast<const float**>(dx_space + b.dx);
+  float* packed_space = dx_space + b.dx + RoundUp(2 * s.n, 16);
   const int64_t bias_row = RoundUp(s.oc, kLanes), image_floats = RoundUp(image.size + kSlack, 16);
   for (int64_t i = 0; i < s.pool_h; ++i)
     for (int64_t j = 0; j < s.pool_w; ++j)
@@ -382,7 +392,8 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
     const int64_t dense_pieces = Pieces(pool, units, BackwardNanoseconds(s));
     return ForEach(pool, dense_pieces, [&](int64_t i) {
       const Range r = Piece(units, dense_pieces, i);
-      for (int64_t u = r.begin; u < r.end; ++u) SumDenseUnit(a, win, sum, images, u, sums);
+      float* packed = packed_space + i * b.packed;
+      for (int64_t u = r.begin; u < r.end; ++u) SumDenseUnit(a, win, sum, images, u, packed, sums);
     });
   }
   const int64_t channel_pieces = Pieces(pool, CeilDiv(s.oc, 2), BackwardNanoseconds(s));

@@ -48,17 +48,16 @@ __attribute__((noinline)) void SumWeights(const WeightSum& w, const float* const
       TENON_UNROLL for (int v = 0; v < V; ++v) Store(sums + n * sum_channel + r * sum_run + v * kLanes, acc[n][r][v]);
 }
 
-// dw without a pool: T elements of a run by V vectors of output channels, summed over the pixels of one image. sums
-// [run][element][channel].
+// dw without a pool: T elements of a run by V vectors of output channels, summed over the pixels of one image. g
+// [pixel][V * kLanes], sums [run][element][channel].
 template <int T, int V>
 void SumDense(const WeightSum& w, const float* x, const float* g, float* sums, int64_t sum_element) {
   Vec acc[T][V];
   TENON_UNROLL for (int t = 0; t < T; ++t)
     TENON_UNROLL for (int v = 0; v < V; ++v) acc[t][v] = Load(sums + t * sum_element + v * kLanes);
-  const int64_t channels = w.s->oc;
   for (int64_t ph = 0; ph < w.pooled_h; ++ph) {
     const float* from = x + ph * w.step_h;
-    for (int64_t pw = 0; pw < w.pooled_w; ++pw, from += w.step_w, g += channels) {
+    for (int64_t pw = 0; pw < w.pooled_w; ++pw, from += w.step_w, g += V * kLanes) {
       Vec value[V];
       TENON_UNROLL for (int v = 0; v < V; ++v) value[v] = Load(g + v * kLanes);
       TENON_UNROLL for (int t = 0; t < T; ++t) {
