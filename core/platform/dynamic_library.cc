@@ -10,6 +10,8 @@
 #include <boost/dll/shared_library.hpp>
 
 #include <exception>
+#include <memory>
+#include <utility>
 
 namespace tenon {
 
@@ -34,6 +36,12 @@ std::string LinkerText(const char* what) {
   return text;
 }
 
+// Code and data stay for late callers: the object that would close the library is never destroyed.
+void KeepForEver(std::unique_ptr<dll::shared_library> library) {
+  static auto* libraries = new std::vector<std::unique_ptr<dll::shared_library>>;
+  libraries->push_back(std::move(library));
+}
+
 }  // namespace
 
 Result<DynamicLibrary> DynamicLibrary::Open(const std::string& path) {
@@ -44,8 +52,10 @@ Result<DynamicLibrary> DynamicLibrary::Open(const std::string& path) {
     // RTLD_NODELETE has no enumerator there, but the value is passed on as it is. Everything is resolved at once: a
     // missing symbol must be an error here, not the end of the process at the first call.
     const auto mode = static_cast<dll::load_mode::type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    auto* library = new dll::shared_library(path, mode);  // never deleted: code and data stay for late callers
-    return DynamicLibrary(library->native(), path, identity);
+    std::unique_ptr<dll::shared_library> library = std::make_unique<dll::shared_library>(path, mode);
+    void* handle = library->native();
+    KeepForEver(std::move(library));
+    return DynamicLibrary(handle, path, identity);
   } catch (const std::exception& error) {
     return Status(Code::kUnavailable, LinkerText(error.what()));
   }

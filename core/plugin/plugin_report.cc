@@ -19,12 +19,6 @@ std::string Cut(const std::string& text, std::size_t width) {
   return width <= 3 ? text.substr(0, width) : text.substr(0, width - 3) + "...";
 }
 
-// Keeps the end of a path, which is what tells files apart.
-std::string CutPath(const std::string& path, std::size_t width) {
-  if (path.size() <= width) return path;
-  return width <= 3 ? path.substr(0, width) : "..." + path.substr(path.size() - (width - 3));
-}
-
 // Words of `text` in lines of at most `width` columns, each after `indent` blanks.
 std::string Wrap(const std::string& text, std::size_t indent, std::size_t width) {
   const std::string margin(indent, ' ');
@@ -42,9 +36,10 @@ std::string Wrap(const std::string& text, std::size_t indent, std::size_t width)
   return out;
 }
 
+// Built and effective: "1.2/1.0 draft".
 std::string Abi(const PluginReport& report) {
   if (report.abi_built.empty()) return "-";
-  return report.abi_built + (report.draft ? " draft" : "");
+  return report.abi_built + (report.abi_effective.empty() ? "" : "/" + report.abi_effective) + (report.draft ? " draft" : "");
 }
 
 }  // namespace
@@ -85,20 +80,19 @@ std::string PluginReportsToText(std::span<const PluginReport> reports, int width
   };
   const auto id_of = [](const PluginReport& report) { return report.id.empty() ? std::string("-") : report.id; };
   const auto devices_of = [](const PluginReport& report) { return report.devices.empty() ? std::string("-") : Join(report.devices, ","); };
-  const std::size_t id_width = widest(2, 26, id_of);
+  const std::size_t id_width = widest(2, 32, id_of);
   const std::size_t version_width = widest(7, 10, [](const PluginReport& report) { return report.version; });
   const std::size_t device_width = widest(7, 14, devices_of);
   const auto row = [&](const std::string& id, const std::string& version, const std::string& abi, const std::string& state,
-                       const std::string& devices, const std::string& ops, const std::string& path) {
-    std::string line = fmt::format("{:<{}}  {:<{}}  {:<9}  {:<7}  {:<{}}  {:>4}  ", Cut(id, id_width), id_width, Cut(version, version_width),
-                                   version_width, abi, state, Cut(devices, device_width), device_width, ops);
-    line += CutPath(path, columns > line.size() + 12 ? columns - line.size() : 12);
-    return line + "\n";
+                       const std::string& devices, const std::string& ops, const std::string& build) {
+    return fmt::format("{:<{}}  {:<{}}  {:<13}  {:<7}  {:<{}}  {:>4}  {}\n", Cut(id, id_width), id_width, Cut(version, version_width),
+                       version_width, abi, state, Cut(devices, device_width), device_width, ops, build);
   };
-  std::string text = row("ID", "VERSION", "ABI", "STATE", "DEVICES", "OPS", "PATH");
+  std::string text = row("ID", "VERSION", "ABI", "STATE", "DEVICES", "OPS", "BUILD");
   for (const PluginReport& report : reports) {
     text += row(id_of(report), report.version.empty() ? "-" : report.version, Abi(report), PluginStateName(report.state), devices_of(report),
-                std::to_string(report.ops), report.path);
+                std::to_string(report.ops), report.build_id.empty() ? "-" : report.build_id.substr(0, 8));
+    text += "    " + report.path + "\n";
     if (!report.reason.empty()) text += Wrap(report.reason, 4, columns);
   }
   return text;

@@ -77,7 +77,8 @@ TEST(PluginTool, ListAsTextFitsOneHundredColumns) {
   const Printed printed = Capture([] { return RunPluginList({"", {FixtureFolder("newer_host"), FixtureFolder("device_null")}, false}); });
   std::size_t begin = 0;
   for (std::size_t end = printed.out.find('\n'); end != std::string::npos; end = printed.out.find('\n', begin)) {
-    EXPECT_LE(end - begin, 100U) << printed.out.substr(begin, end - begin);
+    const std::string line = printed.out.substr(begin, end - begin);
+    EXPECT_TRUE(line.size() <= 100 || line.rfind("    /", 0) == 0) << line;  // paths stay whole
     begin = end + 1;
   }
   EXPECT_NE(printed.out.find("null:0"), std::string::npos) << printed.out;
