@@ -25,9 +25,7 @@ std::string g_filter;
 double g_total_us = 0;
 double g_seconds = 0.06;
 
-double Now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 double BestSeconds(const std::function<void()>& f) {
   f();
@@ -52,7 +50,8 @@ void Report(const std::string& name, double flop, const std::function<void()>& f
 }
 
 struct Floats {
-  explicit Floats(int64_t n) : p(static_cast<float*>(std::aligned_alloc(64, static_cast<size_t>(n * 4 + 4096) / 64 * 64))) {
+  explicit Floats(int64_t n)
+      : p(static_cast<float*>(std::aligned_alloc(64, static_cast<size_t>(n * 4 + 4096) / 64 * 64))) {
     for (int64_t i = 0; i < n; ++i) p[i] = static_cast<float>((i * 7919) % 1000) / 1000 - 0.5f;
   }
   ~Floats() { std::free(p); }
@@ -75,9 +74,8 @@ void BenchGemm(const Routines& r, const char* what, int64_t m, int64_t n, int64_
   std::snprintf(name, sizeof name, "  dnnl_sgemm %s %ldx%ldx%ld", what, static_cast<long>(m), static_cast<long>(n),
                 static_cast<long>(k));
   const double before = g_total_us;
-  Report(name, flop, [&] {
-    dnnl_sgemm(at ? 'T' : 'N', bt ? 'T' : 'N', m, n, k, 1, a.p, at ? m : k, b.p, bt ? k : n, 0, c.p, n);
-  });
+  Report(name, flop,
+         [&] { dnnl_sgemm(at ? 'T' : 'N', bt ? 'T' : 'N', m, n, k, 1, a.p, at ? m : k, b.p, bt ? k : n, 0, c.p, n); });
   g_total_us = before;
 #endif
 }
@@ -111,7 +109,8 @@ void BenchConvPool(const Routines& r, const char* what, int64_t n, int64_t c, in
   f.x_strides = nchw_input ? tenon::cpu::NchwStrides(c, size, size) : tenon::cpu::NhwcStrides(c, size, size);
   f.y_strides = tenon::cpu::NhwcStrides(oc, s.PooledH(), s.PooledW());
   Floats fs(r.conv_pool_forward_workspace(f, 1) / 4 + 16);
-  const double flop = 2.0 * static_cast<double>(n * s.ConvH() * s.ConvW() * oc) * static_cast<double>(c * kernel * kernel);
+  const double flop =
+      2.0 * static_cast<double>(n * s.ConvH() * s.ConvW() * oc) * static_cast<double>(c * kernel * kernel);
   Report(std::string("conv+pool forward ") + what, flop, [&] { r.conv_pool_forward(f, fs.p, {}); });
   tenon::cpu::ConvPoolBackwardArgs g;
   g.shape = s, g.x = x.p, g.x_strides = f.x_strides, g.weights = w.p, g.dy = dy.p, g.dy_strides = f.y_strides;

@@ -27,7 +27,8 @@ tenon_tensor AsStrided(sdk::Tensor tensor, int64_t* strides) {
 
 }  // namespace
 
-int32_t CpuDevice::LayoutInfo(uint32_t layout, uint32_t dtype, sdk::Dims dims, tenon_layout_info& out, sdk::Error& error) {
+int32_t CpuDevice::LayoutInfo(uint32_t layout, uint32_t dtype, sdk::Dims dims, tenon_layout_info& out,
+                              sdk::Error& error) {
   if (layout != kNhwc) return HostDevice::LayoutInfo(layout, dtype, dims, out, error);
   if (dims.size() != 4) {
     return error.Fail(TENON_INVALID_ARGUMENT, "Layout ", kNhwcName, " is for rank 4; the tensor has shape ", dims, ".");

@@ -18,8 +18,8 @@ int32_t CpuPlugin::Start(const tenon_create_args&, sdk::Error& error) {
   }
   routines_ = FindRoutines(isa);
   if (routines_ == nullptr) {
-    return error.Fail(TENON_INVALID_ARGUMENT, "Option isa is '", isa, "', which this processor does not have; its best is '",
-                      FindRoutines("auto")->isa, "'.");
+    return error.Fail(TENON_INVALID_ARGUMENT, "Option isa is '", isa,
+                      "', which this processor does not have; its best is '", FindRoutines("auto")->isa, "'.");
   }
   return TENON_OK;
 }
@@ -35,7 +35,8 @@ int32_t CpuPlugin::DescribeDevice(uint32_t index, tenon_device_info& out, sdk::E
   out.kind = sdk::Str(kDeviceKind);
   out.name = sdk::Str("CPU");
   out.unique_id = sdk::Str("cpu");
-  const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)), page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)),
+             page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   out.memory_bytes = memory_mb_ != 0 ? static_cast<uint64_t>(memory_mb_) << 20 : pages * page;
   out.native_stream_kind = sdk::Str("host");
   out.native_memory_kind = sdk::Str("host");
@@ -61,8 +62,8 @@ int32_t CpuPlugin::Query(uint32_t, std::string_view key, tenon_value& out, sdk::
 
 namespace {
 constexpr tenon_interface kInterfaces[] = {
-    sdk::DeviceInterface(), sdk::MemoryInterface(), sdk::StreamInterface(), sdk::OpInterface<CpuTables>(),
-    sdk::FusedInterface<CpuTables>(),
+    sdk::DeviceInterface(),        sdk::MemoryInterface(),           sdk::StreamInterface(),
+    sdk::OpInterface<CpuTables>(), sdk::FusedInterface<CpuTables>(),
 };
 }  // namespace
 

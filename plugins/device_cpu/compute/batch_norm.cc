@@ -27,12 +27,10 @@ TENON_INLINE int64_t CountOf(int64_t left, int v) {
 }
 template <int K, int NV, class F>
 TENON_INLINE void SumRows(int64_t rows, const F& term, Vec (&total)[NV][K]) {
-  TENON_UNROLL for (int v = 0; v < NV; ++v)
-    TENON_UNROLL for (int k = 0; k < K; ++k) total[v][k] = Zero();
+  TENON_UNROLL for (int v = 0; v < NV; ++v) TENON_UNROLL for (int k = 0; k < K; ++k) total[v][k] = Zero();
   for (int64_t first = 0; first < rows; first += kBlock) {
     Vec sum[NV][K];
-    TENON_UNROLL for (int v = 0; v < NV; ++v)
-      TENON_UNROLL for (int k = 0; k < K; ++k) sum[v][k] = Zero();
+    TENON_UNROLL for (int v = 0; v < NV; ++v) TENON_UNROLL for (int k = 0; k < K; ++k) sum[v][k] = Zero();
     const int64_t end = Min(rows, first + kBlock);
     for (int64_t r = first; r < end; ++r) {
       TENON_UNROLL for (int v = 0; v < NV; ++v) {
@@ -41,8 +39,7 @@ TENON_INLINE void SumRows(int64_t rows, const F& term, Vec (&total)[NV][K]) {
         TENON_UNROLL for (int k = 0; k < K; ++k) sum[v][k] += t[k];
       }
     }
-    TENON_UNROLL for (int v = 0; v < NV; ++v)
-      TENON_UNROLL for (int k = 0; k < K; ++k) total[v][k] += sum[v][k];
+    TENON_UNROLL for (int v = 0; v < NV; ++v) TENON_UNROLL for (int k = 0; k < K; ++k) total[v][k] += sum[v][k];
   }
 }
 
@@ -66,8 +63,7 @@ TENON_INLINE void SumPlanes(const BatchNormShape& s, int64_t c, const F& term, d
 // x - mean where there is data, 0 in the lanes beyond `count`.
 TENON_INLINE Vec Centred(const float* x, int64_t count, Vec mean) {
   Vec v = LoadPartial(x, count) - mean;
-  if (count < kLanes)
-    TENON_UNROLL for (int l = 0; l < kLanes; ++l) v[l] = l < count ? v[l] : 0.0f;
+  if (count < kLanes) TENON_UNROLL for (int l = 0; l < kLanes; ++l) v[l] = l < count ? v[l] : 0.0f;
   return v;
 }
 
@@ -82,12 +78,16 @@ void StatsOfLanes(const BatchNormStatsArgs& a, int64_t c) {
     return kWhole ? Load(from) : LoadPartial(from, CountOf<NV>(left, v));
   };
   Vec sum[NV][1], mean[NV];
-  SumRows<1, NV>(s.outer, [&](int64_t r, int v, Vec(&t)[1]) { t[0] = load(r, v); }, sum);
+  SumRows<1, NV>(
+      s.outer, [&](int64_t r, int v, Vec(&t)[1]) { t[0] = load(r, v); }, sum);
   TENON_UNROLL for (int v = 0; v < NV; ++v) mean[v] = sum[v][0] * share;
-  SumRows<1, NV>(s.outer, [&](int64_t r, int v, Vec(&t)[1]) {
-    const Vec d = load(r, v) - mean[v];
-    t[0] = d * d;
-  }, sum);
+  SumRows<1, NV>(
+      s.outer,
+      [&](int64_t r, int v, Vec(&t)[1]) {
+        const Vec d = load(r, v) - mean[v];
+        t[0] = d * d;
+      },
+      sum);
   TENON_UNROLL for (int v = 0; v < NV; ++v) {
     StorePartial(a.mean + c + v * kLanes, mean[v], CountOf<NV>(left, v));
     StorePartial(a.var + c + v * kLanes, sum[v][0] * share, CountOf<NV>(left, v));
@@ -97,13 +97,17 @@ void StatsOfLanes(const BatchNormStatsArgs& a, int64_t c) {
 void StatsOfPlanes(const BatchNormStatsArgs& a, int64_t c) {
   const double share = 1.0 / static_cast<double>(a.shape.outer * a.shape.inner);
   double sum[1];
-  SumPlanes<1>(a.shape, c, [&](int64_t at, int64_t count, Vec(&t)[1]) { t[0] = LoadPartial(a.x + at, count); }, sum);
+  SumPlanes<1>(
+      a.shape, c, [&](int64_t at, int64_t count, Vec(&t)[1]) { t[0] = LoadPartial(a.x + at, count); }, sum);
   a.mean[c] = static_cast<float>(sum[0] * share);
   const Vec mean = Set(a.mean[c]);
-  SumPlanes<1>(a.shape, c, [&](int64_t at, int64_t count, Vec(&t)[1]) {
-    const Vec d = Centred(a.x + at, count, mean);
-    t[0] = d * d;
-  }, sum);
+  SumPlanes<1>(
+      a.shape, c,
+      [&](int64_t at, int64_t count, Vec(&t)[1]) {
+        const Vec d = Centred(a.x + at, count, mean);
+        t[0] = d * d;
+      },
+      sum);
   a.var[c] = static_cast<float>(sum[0] * share);
 }
 
@@ -156,10 +160,13 @@ void GradLanes(const BatchNormGradArgs& a, int64_t c) {
     const float* at = from + r * s.channels + c + v * kLanes;
     return kWhole ? Load(at) : LoadPartial(at, CountOf<NV>(left, v));
   };
-  SumRows<2, NV>(s.outer, [&](int64_t r, int v, Vec(&t)[2]) {
-    t[0] = load(a.dy, r, v);
-    t[1] = t[0] * ((load(a.x, r, v) - mean[v]) * root[v]);
-  }, sum);
+  SumRows<2, NV>(
+      s.outer,
+      [&](int64_t r, int v, Vec(&t)[2]) {
+        t[0] = load(a.dy, r, v);
+        t[1] = t[0] * ((load(a.x, r, v) - mean[v]) * root[v]);
+      },
+      sum);
   const Vec share = Set(a.training ? 1.0f / static_cast<float>(s.outer) : 0.0f);
   Vec factor[NV], b[NV], g[NV];
   TENON_UNROLL for (int v = 0; v < NV; ++v) {
@@ -185,10 +192,13 @@ void GradPlanes(const BatchNormGradArgs& a, int64_t c) {
   const float root = a.inv_std[c];
   const Vec mean = Set(a.mean[c]);
   double sum[2];
-  SumPlanes<2>(s, c, [&](int64_t at, int64_t count, Vec(&t)[2]) {
-    t[0] = LoadPartial(a.dy + at, count);
-    t[1] = t[0] * Centred(a.x + at, count, mean) * Set(root);
-  }, sum);
+  SumPlanes<2>(
+      s, c,
+      [&](int64_t at, int64_t count, Vec(&t)[2]) {
+        t[0] = LoadPartial(a.dy + at, count);
+        t[1] = t[0] * Centred(a.x + at, count, mean) * Set(root);
+      },
+      sum);
   a.d_bias[c] = static_cast<float>(sum[0]);
   a.d_scale[c] = static_cast<float>(sum[1]);
   if (a.dx == nullptr) return;
@@ -217,10 +227,14 @@ TENON_INLINE void Channels(const BatchNormShape& s, const Parallel& pool, const 
     for (int64_t u = r.begin; u < r.end; ++u) {
       const int64_t c = u * width;
       const bool whole = c + width <= s.channels;
-      if (!last) planes(u);
-      else if (vectors == 4) whole ? lanes(c, Int<4>{}, Bool<true>{}) : lanes(c, Int<4>{}, Bool<false>{});
-      else if (vectors == 2) whole ? lanes(c, Int<2>{}, Bool<true>{}) : lanes(c, Int<2>{}, Bool<false>{});
-      else whole ? lanes(c, Int<1>{}, Bool<true>{}) : lanes(c, Int<1>{}, Bool<false>{});
+      if (!last)
+        planes(u);
+      else if (vectors == 4)
+        whole ? lanes(c, Int<4>{}, Bool<true>{}) : lanes(c, Int<4>{}, Bool<false>{});
+      else if (vectors == 2)
+        whole ? lanes(c, Int<2>{}, Bool<true>{}) : lanes(c, Int<2>{}, Bool<false>{});
+      else
+        whole ? lanes(c, Int<1>{}, Bool<true>{}) : lanes(c, Int<1>{}, Bool<false>{});
     }
   });
 }
@@ -228,16 +242,22 @@ TENON_INLINE void Channels(const BatchNormShape& s, const Parallel& pool, const 
 }  // namespace
 
 void BatchNormStats(const BatchNormStatsArgs& a, const Parallel& pool) {
-  Channels(a.shape, pool, [&](int64_t c, auto nv, auto whole) { StatsOfLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
-           [&](int64_t c) { StatsOfPlanes(a, c); });
+  Channels(
+      a.shape, pool,
+      [&](int64_t c, auto nv, auto whole) { StatsOfLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
+      [&](int64_t c) { StatsOfPlanes(a, c); });
 }
 void BatchNormApply(const BatchNormApplyArgs& a, const Parallel& pool) {
-  Channels(a.shape, pool, [&](int64_t c, auto nv, auto whole) { ApplyLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
-           [&](int64_t c) { ApplyPlanes(a, c); });
+  Channels(
+      a.shape, pool,
+      [&](int64_t c, auto nv, auto whole) { ApplyLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
+      [&](int64_t c) { ApplyPlanes(a, c); });
 }
 void BatchNormGrad(const BatchNormGradArgs& a, const Parallel& pool) {
-  Channels(a.shape, pool, [&](int64_t c, auto nv, auto whole) { GradLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
-           [&](int64_t c) { GradPlanes(a, c); });
+  Channels(
+      a.shape, pool,
+      [&](int64_t c, auto nv, auto whole) { GradLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
+      [&](int64_t c) { GradPlanes(a, c); });
 }
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

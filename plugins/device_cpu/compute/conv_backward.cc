@@ -12,8 +12,9 @@ TENON_INLINE bool DenseWeights(const ConvPoolShape& s) { return NoPool(s) && s.o
 // Stride 1: the gradient of x is a convolution of g with the turned weights.
 TENON_INLINE bool TurnedData(const ConvPoolShape& s) {
   const int64_t reach_h = (s.kh - 1) * s.dilation_h, reach_w = (s.kw - 1) * s.dilation_w;
-  return NoPool(s) && s.c >= kLanes / 2 && s.stride_h == 1 && s.stride_w == 1 && s.pool_stride_h == 1 && s.pool_stride_w == 1 &&
-         s.pad_top <= reach_h && s.pad_bottom <= reach_h && s.pad_left <= reach_w && s.pad_right <= reach_w;
+  return NoPool(s) && s.c >= kLanes / 2 && s.stride_h == 1 && s.stride_w == 1 && s.pool_stride_h == 1 &&
+         s.pool_stride_w == 1 && s.pad_top <= reach_h && s.pad_bottom <= reach_h && s.pad_left <= reach_w &&
+         s.pad_right <= reach_w;
 }
 TENON_INLINE ConvPoolShape TurnedShape(const ConvPoolShape& s) {
   ConvPoolShape t = s;
@@ -35,13 +36,14 @@ void TurnWeights(const ConvPoolShape& s, const float* weights, float* out) {
   const int64_t taps = s.kh * s.kw;
   for (int64_t c = 0; c < s.c; ++c)
     for (int64_t oc = 0; oc < s.oc; ++oc)
-      for (int64_t k = 0; k < taps; ++k) out[(c * s.oc + oc) * taps + k] = weights[(oc * s.c + c) * taps + taps - 1 - k];
+      for (int64_t k = 0; k < taps; ++k)
+        out[(c * s.oc + oc) * taps + k] = weights[(oc * s.c + c) * taps + taps - 1 - k];
 }
 
 // A piece of a window for SpreadWeights.
 struct SpreadTile {
-  void (*add)(uint64_t live, const float* g, const float* weights, int64_t weight_run, int64_t weight_channel, float* dx,
-              int64_t run_stride);
+  void (*add)(uint64_t live, const float* g, const float* weights, int64_t weight_run, int64_t weight_channel,
+              float* dx, int64_t run_stride);
   int64_t dx_offset, weight_offset, run_stride;
 };
 
@@ -62,14 +64,14 @@ int64_t SpreadTiles(const Window& win, SpreadTile* tiles) {
 }
 
 struct BackwardSpace {
-  int64_t g, partial_bias, offsets;        // floats, shared by all pieces
+  int64_t g, partial_bias, offsets;  // floats, shared by all pieces
   int64_t tiles;
-  int64_t weights, sums;                   // shared: packed weights, sums of dw
-  int64_t last_image;                      // images for dw that have to be copied
-  int64_t dx;                              // per piece
+  int64_t weights, sums;  // shared: packed weights, sums of dw
+  int64_t last_image;     // images for dw that have to be copied
+  int64_t dx;             // per piece
   int64_t images_copied;
-  int64_t packed;                          // per piece: g of one image for the dense weight gradient
-  bool turned;                             // dx is a convolution; the space of dx is that of a forward call
+  int64_t packed;  // per piece: g of one image for the dense weight gradient
+  bool turned;     // dx is a convolution; the space of dx is that of a forward call
 };
 TENON_INLINE BackwardSpace BackwardSpaceOf(const ConvPoolBackwardArgs& a, const Image& image, const Window& win,
                                            int64_t threads) {
@@ -88,8 +90,9 @@ TENON_INLINE BackwardSpace BackwardSpaceOf(const ConvPoolBackwardArgs& a, const 
   b.images_copied = a.dw == nullptr ? 0 : image.copy ? s.n : 1;
   b.last_image = b.images_copied * RoundUp(image.size + kSlack, 16);
   b.dx = a.dx == nullptr ? 0
-         : b.turned      ? RoundUp(ConvPoolForwardWorkspace(TurnedArgs(a), threads) / static_cast<int64_t>(sizeof(float)), 16)
-                         : RoundUp(image.size + kSlack, 16) * Max(1, threads);
+         : b.turned
+             ? RoundUp(ConvPoolForwardWorkspace(TurnedArgs(a), threads) / static_cast<int64_t>(sizeof(float)), 16)
+             : RoundUp(image.size + kSlack, 16) * Max(1, threads);
   return b;
 }
 
@@ -150,22 +153,20 @@ void MaskGradient(const ConvPoolBackwardArgs& a, int64_t n, int64_t pooled_h, in
     Vec sum[2] = {Zero(), Zero()};
     int64_t p = 0;
     if (c + kLanes <= oc || oc % kLanes == 0) {
-      for (; p + 2 <= pooled; p += 2)
-        TENON_UNROLL for (int k = 0; k < 2; ++k) sum[k] += Load(g + (p + k) * oc + c);
+      for (; p + 2 <= pooled; p += 2) TENON_UNROLL for (int k = 0; k < 2; ++k) sum[k] += Load(g + (p + k) * oc + c);
       for (; p < pooled; ++p) sum[0] += Load(g + p * oc + c);
     } else {
       // Whole vectors while they stay inside this image's part, whose neighbours other threads write.
       const int64_t safe = (pooled * oc - kLanes - c) / oc;
-      for (; p + 2 <= safe; p += 2)
-        TENON_UNROLL for (int k = 0; k < 2; ++k) sum[k] += Load(g + (p + k) * oc + c);
+      for (; p + 2 <= safe; p += 2) TENON_UNROLL for (int k = 0; k < 2; ++k) sum[k] += Load(g + (p + k) * oc + c);
       for (; p < pooled; ++p) sum[0] += LoadPartial(g + p * oc + c, oc - c);
     }
     StorePartial(bias + c, sum[0] + sum[1], Min(kLanes, oc - c));
   }
 }
 
-void SumWeightChannels(const ConvPoolBackwardArgs& a, const Window& win, const WeightSum& sum, const float* const* images,
-                       Range channels, float* sums) {
+void SumWeightChannels(const ConvPoolBackwardArgs& a, const Window& win, const WeightSum& sum,
+                       const float* const* images, Range channels, float* sums) {
   const ConvPoolShape& s = a.shape;
   const int64_t channel = win.runs * win.padded;
   for (int64_t i = channels.begin * channel; i < channels.end * channel; ++i) sums[i] = 0.0f;
@@ -247,8 +248,8 @@ TENON_INLINE uint64_t LiveChannels(const float* g, const uint8_t* winners, int64
       won = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(w, wanted)));
     }
     unsigned zero = 0;
-    TENON_UNROLL for (int q = 0; q < 4; ++q)
-      zero |= static_cast<unsigned>(_mm_movemask_ps(_mm_cmpeq_ps(_mm_loadu_ps(g + i + 4 * q), _mm_setzero_ps()))) << (4 * q);
+    TENON_UNROLL for (int q = 0; q < 4; ++q) zero |=
+        static_cast<unsigned>(_mm_movemask_ps(_mm_cmpeq_ps(_mm_loadu_ps(g + i + 4 * q), _mm_setzero_ps()))) << (4 * q);
     bits |= static_cast<uint64_t>(won & ~zero) << i;
   }
 #endif
@@ -270,7 +271,8 @@ void SpreadImage(const ConvPoolBackwardArgs& a, const Image& image, const Window
         for (int64_t j = 0; j < s.pool_w; ++j, ++position) {
           float* window = first + i * s.stride_h * image.row + j * s.stride_w * s.c;
           for (int64_t c = 0; c < s.oc; c += 64) {
-            const uint64_t live = LiveChannels(g + c, winners == nullptr ? nullptr : winners + c, Min(64, s.oc - c), position);
+            const uint64_t live =
+                LiveChannels(g + c, winners == nullptr ? nullptr : winners + c, Min(64, s.oc - c), position);
             if (live == 0) continue;
             for (int64_t t = 0; t < tile_count; ++t)
               tiles[t].add(live, g + c, weights + c * channel + tiles[t].weight_offset, win.padded, channel,
@@ -281,7 +283,8 @@ void SpreadImage(const ConvPoolBackwardArgs& a, const Image& image, const Window
 }
 
 TENON_INLINE double BackwardNanoseconds(const ConvPoolShape& s) {
-  return static_cast<double>(s.n * s.PooledH() * s.PooledW()) * static_cast<double>(s.oc * s.c * s.kh * s.kw) / (1.5 * kLanes);
+  return static_cast<double>(s.n * s.PooledH() * s.PooledW()) * static_cast<double>(s.oc * s.c * s.kh * s.kw) /
+         (1.5 * kLanes);
 }
 
 void ClearAll(const ConvPoolBackwardArgs& a) {
@@ -306,7 +309,8 @@ int64_t ConvPoolBackwardWorkspace(const ConvPoolBackwardArgs& a, int64_t threads
   const Window win = WindowOf(a.shape, image);
   const BackwardSpace b = BackwardSpaceOf(a, image, win, threads);
   const int64_t pointers = RoundUp(2 * a.shape.n, 16);
-  return (b.g + b.partial_bias + b.offsets + b.tiles + b.weights + b.sums + b.last_image + b.dx + pointers + b.packed * Max(1, threads)) *
+  return (b.g + b.partial_bias + b.offsets + b.tiles + b.weights + b.sums + b.last_image + b.dx + pointers +
+          b.packed * Max(1, threads)) *
          static_cast<int64_t>(sizeof(float));
 }
 
@@ -397,9 +401,8 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
     });
   }
   const int64_t channel_pieces = Pieces(pool, CeilDiv(s.oc, 2), BackwardNanoseconds(s));
-  ForEach(pool, channel_pieces, [&](int64_t i) {
-    SumWeightChannels(a, win, sum, images, Piece(s.oc, channel_pieces, i, 2), sums);
-  });
+  ForEach(pool, channel_pieces,
+          [&](int64_t i) { SumWeightChannels(a, win, sum, images, Piece(s.oc, channel_pieces, i, 2), sums); });
 }
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

@@ -16,10 +16,10 @@ constexpr int kColumnChannels = kAccumulators / 2;
 
 // CT channels by V vectors of columns; weights [tap][CT]; out [channel][out_row].
 template <int CT, int V>
-void ColumnTile(const ConvPoolShape& s, const float* x, int64_t row, const float* weights, float* out, int64_t out_row) {
+void ColumnTile(const ConvPoolShape& s, const float* x, int64_t row, const float* weights, float* out,
+                int64_t out_row) {
   Vec acc[CT][V];
-  TENON_UNROLL for (int c = 0; c < CT; ++c)
-    TENON_UNROLL for (int v = 0; v < V; ++v) acc[c][v] = Zero();
+  TENON_UNROLL for (int c = 0; c < CT; ++c) TENON_UNROLL for (int v = 0; v < V; ++v) acc[c][v] = Zero();
   for (int64_t kh = 0; kh < s.kh; ++kh) {
     const float* from = x + kh * s.dilation_h * row;
     for (int64_t kw = 0; kw < s.kw; ++kw, from += s.dilation_w, weights += CT) {
@@ -31,8 +31,8 @@ void ColumnTile(const ConvPoolShape& s, const float* x, int64_t row, const float
       }
     }
   }
-  TENON_UNROLL for (int c = 0; c < CT; ++c)
-    TENON_UNROLL for (int v = 0; v < V; ++v) Store(out + c * out_row + v * kLanes, acc[c][v]);
+  TENON_UNROLL for (int c = 0; c < CT; ++c) TENON_UNROLL for (int v = 0; v < V; ++v)
+      Store(out + c * out_row + v * kLanes, acc[c][v]);
 }
 
 using ColumnTileFn = void (*)(const ConvPoolShape&, const float*, int64_t, const float*, float*, int64_t);
@@ -58,8 +58,10 @@ TENON_INLINE void ColumnRow(const ConvPoolShape& s, const float* x, int64_t row,
 #else
 #define TENON_CHANNELS 1, 2, 3, 4, 5, 6
 #endif
-      if (columns - column > kLanes) CallColumnTile<2, TENON_CHANNELS>(channels, s, x + column, row, w, to + column, out_row);
-      else CallColumnTile<1, TENON_CHANNELS>(channels, s, x + column, row, w, to + column, out_row);
+      if (columns - column > kLanes)
+        CallColumnTile<2, TENON_CHANNELS>(channels, s, x + column, row, w, to + column, out_row);
+      else
+        CallColumnTile<1, TENON_CHANNELS>(channels, s, x + column, row, w, to + column, out_row);
 #undef TENON_CHANNELS
     }
   }
@@ -131,9 +133,12 @@ void PoolColumns(const ConvPoolShape& s, const PoolRow& r, const float* bias, in
       for (int64_t p = 0; p < pixels; ++p) {
         uint8_t* to = r.winners + first + p * s.oc;
         for (int64_t w = 0; w * 4 < channels; ++w) {
-          const unsigned long count = p < whole || channels - 4 * w >= 4 ? 4 : static_cast<unsigned long>(channels - 4 * w);
-          if (count == 4) __builtin_memcpy(to + 4 * w, &bytes[w][p], 4);
-          else __builtin_memcpy(to + 4 * w, &bytes[w][p], count);
+          const unsigned long count =
+              p < whole || channels - 4 * w >= 4 ? 4 : static_cast<unsigned long>(channels - 4 * w);
+          if (count == 4)
+            __builtin_memcpy(to + 4 * w, &bytes[w][p], 4);
+          else
+            __builtin_memcpy(to + 4 * w, &bytes[w][p], count);
         }
       }
     }

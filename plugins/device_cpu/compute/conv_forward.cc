@@ -39,8 +39,10 @@ void ForwardImage(const ConvPoolForwardArgs& a, const Image& image, const Window
     }
     for (int64_t i = 0; i < s.pool_h; ++i) {
       const float* from = x + (ph * s.pool_stride_h + i) * s.stride_h * image.row;
-      if (f.columns) ColumnRow(s, from, image.row, weights, conv_w, rows + i * s.oc * f.row_floats, f.row_floats);
-      else ConvRow(s, win, from, weights, bias, conv_w, f.channels, false, rows + i * f.row_floats, f.channels);
+      if (f.columns)
+        ColumnRow(s, from, image.row, weights, conv_w, rows + i * s.oc * f.row_floats, f.row_floats);
+      else
+        ConvRow(s, win, from, weights, bias, conv_w, f.channels, false, rows + i * f.row_floats, f.channels);
     }
     PoolRow r;
     r.rows = rows, r.row = f.row_floats, r.channels = f.channels;
@@ -49,8 +51,10 @@ void ForwardImage(const ConvPoolForwardArgs& a, const Image& image, const Window
     r.room = (pooled_h - ph) * pooled_w * s.oc;
     r.winners = a.winners == nullptr ? nullptr : a.winners + (n * pooled_h + ph) * pooled_w * s.oc;
     if (f.columns) {
-      if (s.pool_h == 2) PoolColumns<true>(s, r, bias, pooled_w);
-      else PoolColumns<false>(s, r, bias, pooled_w);
+      if (s.pool_h == 2)
+        PoolColumns<true>(s, r, bias, pooled_w);
+      else
+        PoolColumns<false>(s, r, bias, pooled_w);
     } else if (s.pool_h == 2 && s.pool_w == 2) {
       PoolOneRow<2, 2>(s, r, pooled_w);
     } else if (s.pool_h == 1 && s.pool_w == 1) {
@@ -62,7 +66,8 @@ void ForwardImage(const ConvPoolForwardArgs& a, const Image& image, const Window
 }
 
 TENON_INLINE double ForwardNanoseconds(const ConvPoolShape& s) {
-  return static_cast<double>(s.n * s.ConvH() * s.ConvW()) * static_cast<double>(s.oc * s.c * s.kh * s.kw) / (2.5 * kLanes);
+  return static_cast<double>(s.n * s.ConvH() * s.ConvW()) * static_cast<double>(s.oc * s.c * s.kh * s.kw) /
+         (2.5 * kLanes);
 }
 
 }  // namespace
@@ -83,8 +88,10 @@ void ConvPoolForward(const ConvPoolForwardArgs& a, float* workspace, const Paral
   float* weights = workspace;
   float* bias = weights + f.weights;
   float* pieces_space = bias + f.bias;
-  if (f.columns) PackColumnWeights(s, a.weights, weights);
-  else PackForwardWeights(s, win, a.weights, f.channels, weights);
+  if (f.columns)
+    PackColumnWeights(s, a.weights, weights);
+  else
+    PackForwardWeights(s, win, a.weights, f.channels, weights);
   for (int64_t c = 0; c < f.channels; ++c) bias[c] = a.bias != nullptr && c < s.oc ? a.bias[c] : 0.0f;
   const int64_t pieces = Pieces(pool, s.n, ForwardNanoseconds(s));
   ForEach(pool, pieces, [&](int64_t i) {

@@ -8,7 +8,7 @@ namespace {
 // dw of one output channel block: ROWS runs by V vectors for NC channels, summed over pooled pixels of several images.
 struct WeightSum {
   const ConvPoolShape* s;
-  const float* g;          // [image][pooled][oc], masked
+  const float* g;  // [image][pooled][oc], masked
   int64_t g_image;
   const uint8_t* winners;  // same order, or null
   const int64_t* offsets;  // by winner: floats from the window of position 0
@@ -18,11 +18,11 @@ struct WeightSum {
 };
 
 template <int ROWS, int V, int NC>
-__attribute__((noinline)) void SumWeights(const WeightSum& w, const float* const* images, int64_t count, int64_t x_offset, int64_t first_image,
-                int64_t oc, float* sums, int64_t sum_run, int64_t sum_channel) {
+__attribute__((noinline)) void SumWeights(const WeightSum& w, const float* const* images, int64_t count,
+                                          int64_t x_offset, int64_t first_image, int64_t oc, float* sums,
+                                          int64_t sum_run, int64_t sum_channel) {
   Vec acc[NC][ROWS][V];
-  TENON_UNROLL for (int n = 0; n < NC; ++n)
-    TENON_UNROLL for (int r = 0; r < ROWS; ++r)
+  TENON_UNROLL for (int n = 0; n < NC; ++n) TENON_UNROLL for (int r = 0; r < ROWS; ++r)
       TENON_UNROLL for (int v = 0; v < V; ++v) acc[n][r][v] = Load(sums + n * sum_channel + r * sum_run + v * kLanes);
   const int64_t channels = w.s->oc, run_stride = w.run_stride;
   for (int64_t i = 0; i < count; ++i) {
@@ -43,8 +43,7 @@ __attribute__((noinline)) void SumWeights(const WeightSum& w, const float* const
       }
     }
   }
-  TENON_UNROLL for (int n = 0; n < NC; ++n)
-    TENON_UNROLL for (int r = 0; r < ROWS; ++r)
+  TENON_UNROLL for (int n = 0; n < NC; ++n) TENON_UNROLL for (int r = 0; r < ROWS; ++r)
       TENON_UNROLL for (int v = 0; v < V; ++v) Store(sums + n * sum_channel + r * sum_run + v * kLanes, acc[n][r][v]);
 }
 
@@ -53,8 +52,8 @@ __attribute__((noinline)) void SumWeights(const WeightSum& w, const float* const
 template <int T, int V>
 void SumDense(const WeightSum& w, const float* x, const float* g, float* sums, int64_t sum_element) {
   Vec acc[T][V];
-  TENON_UNROLL for (int t = 0; t < T; ++t)
-    TENON_UNROLL for (int v = 0; v < V; ++v) acc[t][v] = Load(sums + t * sum_element + v * kLanes);
+  TENON_UNROLL for (int t = 0; t < T; ++t) TENON_UNROLL for (int v = 0; v < V; ++v) acc[t][v] =
+      Load(sums + t * sum_element + v * kLanes);
   for (int64_t ph = 0; ph < w.pooled_h; ++ph) {
     const float* from = x + ph * w.step_h;
     for (int64_t pw = 0; pw < w.pooled_w; ++pw, from += w.step_w, g += V * kLanes) {
@@ -66,8 +65,8 @@ void SumDense(const WeightSum& w, const float* x, const float* g, float* sums, i
       }
     }
   }
-  TENON_UNROLL for (int t = 0; t < T; ++t)
-    TENON_UNROLL for (int v = 0; v < V; ++v) Store(sums + t * sum_element + v * kLanes, acc[t][v]);
+  TENON_UNROLL for (int t = 0; t < T; ++t) TENON_UNROLL for (int v = 0; v < V; ++v)
+      Store(sums + t * sum_element + v * kLanes, acc[t][v]);
 }
 
 using SumDenseFn = void (*)(const WeightSum&, const float*, const float*, float*, int64_t);
@@ -83,8 +82,8 @@ template <int ROWS, int V>
 void SpreadWeights(uint64_t live, const float* g, const float* weights, int64_t weight_run, int64_t weight_channel,
                    float* dx, int64_t run_stride) {
   Vec acc[ROWS][V];
-  TENON_UNROLL for (int r = 0; r < ROWS; ++r)
-    TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] = Load(dx + r * run_stride + v * kLanes);
+  TENON_UNROLL for (int r = 0; r < ROWS; ++r) TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] =
+      Load(dx + r * run_stride + v * kLanes);
   do {
     const int oc = __builtin_ctzll(live);
     live &= live - 1;
@@ -95,8 +94,8 @@ void SpreadWeights(uint64_t live, const float* g, const float* weights, int64_t 
       w += weight_run;
     }
   } while (live != 0);
-  TENON_UNROLL for (int r = 0; r < ROWS; ++r)
-    TENON_UNROLL for (int v = 0; v < V; ++v) Store(dx + r * run_stride + v * kLanes, acc[r][v]);
+  TENON_UNROLL for (int r = 0; r < ROWS; ++r) TENON_UNROLL for (int v = 0; v < V; ++v)
+      Store(dx + r * run_stride + v * kLanes, acc[r][v]);
 }
 
 // Runs are taken in groups that keep `most` accumulators; `f` gets the constants ROWS and V.
@@ -109,17 +108,23 @@ constexpr int MaxRows(int v) { return kAccumulators / v < 8 ? kAccumulators / v 
 template <int V, int R, class F>
 TENON_INLINE void WithRows(int64_t rows, const F& f) {
   if constexpr (R > 0) {
-    if (rows == R) f(Int<R>{}, Int<V>{});
-    else WithRows<V, R - 1>(rows, f);
+    if (rows == R)
+      f(Int<R>{}, Int<V>{});
+    else
+      WithRows<V, R - 1>(rows, f);
   }
 }
 template <class F>
 TENON_INLINE void WithTile(int64_t rows, int64_t v, const F& f) {
   switch (v) {
-    case 1: return WithRows<1, MaxRows(1)>(rows, f);
-    case 2: return WithRows<2, MaxRows(2)>(rows, f);
-    case 3: return WithRows<3, MaxRows(3)>(rows, f);
-    default: return WithRows<4, MaxRows(4)>(rows, f);
+    case 1:
+      return WithRows<1, MaxRows(1)>(rows, f);
+    case 2:
+      return WithRows<2, MaxRows(2)>(rows, f);
+    case 3:
+      return WithRows<3, MaxRows(3)>(rows, f);
+    default:
+      return WithRows<4, MaxRows(4)>(rows, f);
   }
 }
 

@@ -12,19 +12,19 @@ constexpr int64_t kSlack = 4 * kLanes;  // floats that whole-vector reads may to
 
 // A window as runs of consecutive floats in the padded channel-last image.
 struct Window {
-  int64_t runs, length;    // runs per window, floats per run
-  int64_t run_stride;      // floats from one run to the next within a kernel row group
+  int64_t runs, length;      // runs per window, floats per run
+  int64_t run_stride;        // floats from one run to the next within a kernel row group
   int64_t rows, row_stride;  // groups (kernel rows)
   int64_t per_row;           // runs / rows
-  int64_t vectors;         // per run
-  int64_t padded;          // vectors * kLanes
+  int64_t vectors;           // per run
+  int64_t padded;            // vectors * kLanes
 };
 
 // The image as the loops see it: channel-last with the padding included.
 struct Image {
-  int64_t h, w;          // padded
-  int64_t row, size;     // floats
-  bool copy;             // the caller's tensor is not like that
+  int64_t h, w;       // padded
+  int64_t row, size;  // floats
+  bool copy;          // the caller's tensor is not like that
 };
 
 TENON_INLINE Image ImageOf(const ConvPoolShape& s, const Strides4& x) {
@@ -66,7 +66,8 @@ TENON_INLINE int64_t WeightIndex(const ConvPoolShape& s, const Window& w, int64_
 }
 
 // One image to the padded channel-last form; `out` has kSlack floats more. The padding is written once (`clear`).
-TENON_INLINE void CopyImage(const ConvPoolShape& s, const Image& image, const float* x, const Strides4& st, float* out, bool clear) {
+TENON_INLINE void CopyImage(const ConvPoolShape& s, const Image& image, const float* x, const Strides4& st, float* out,
+                            bool clear) {
   if (clear)
     for (int64_t i = 0; i < image.size + kSlack; ++i) out[i] = 0.0f;
   float* inner = out + s.pad_top * image.row + s.pad_left * s.c;

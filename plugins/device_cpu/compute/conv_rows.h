@@ -30,12 +30,12 @@ struct WindowPart {
 
 // P neighbouring output pixels by V vectors of output channels, over a part of the window. weights: those of the part.
 template <int P, int V>
-void ConvTile(const Window& win, const WindowPart& part, const float* x, int64_t pixel, const float* weights, float* out,
-              int64_t out_pixel) {
+void ConvTile(const Window& win, const WindowPart& part, const float* x, int64_t pixel, const float* weights,
+              float* out, int64_t out_pixel) {
   Vec acc[P][V];
   if (part.adds) {
-    TENON_UNROLL for (int p = 0; p < P; ++p)
-      TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] = Load(out + p * out_pixel + v * kLanes);
+    TENON_UNROLL for (int p = 0; p < P; ++p) TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] =
+        Load(out + p * out_pixel + v * kLanes);
   } else {
     TENON_UNROLL for (int v = 0; v < V; ++v) {
       const Vec bias = Load(part.bias + v * kLanes);
@@ -58,11 +58,10 @@ void ConvTile(const Window& win, const WindowPart& part, const float* x, int64_t
     if (++column == per_row) column = 0, ++row;
   }
   if (part.relu) {
-    TENON_UNROLL for (int p = 0; p < P; ++p)
-      TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] = Relu(acc[p][v]);
+    TENON_UNROLL for (int p = 0; p < P; ++p) TENON_UNROLL for (int v = 0; v < V; ++v) acc[p][v] = Relu(acc[p][v]);
   }
-  TENON_UNROLL for (int p = 0; p < P; ++p)
-    TENON_UNROLL for (int v = 0; v < V; ++v) Store(out + p * out_pixel + v * kLanes, acc[p][v]);
+  TENON_UNROLL for (int p = 0; p < P; ++p) TENON_UNROLL for (int v = 0; v < V; ++v)
+      Store(out + p * out_pixel + v * kLanes, acc[p][v]);
 }
 
 using ConvTileFn = void (*)(const Window&, const WindowPart&, const float*, int64_t, const float*, float*, int64_t);
@@ -77,7 +76,8 @@ constexpr int64_t kPartFloats = 5 * 1024;  // weights of one part
 
 // The part that begins at run `begin`, element `first`: as much of the window as keeps its weights in the first-level
 // cache while all pixels of the row pass over them.
-TENON_INLINE WindowPart NextPart(const Window& win, int64_t begin, int64_t first, int64_t width, const float* bias, bool relu) {
+TENON_INLINE WindowPart NextPart(const Window& win, int64_t begin, int64_t first, int64_t width, const float* bias,
+                                 bool relu) {
   const int64_t most = width == kLanes ? kPartFloats / kLanes : kPartFloats / (2 * kLanes);
   if (win.runs * win.length <= most) return {0, win.runs, 0, win.length, false, relu, bias};
   WindowPart part{begin, begin + 1, first, win.length - first, begin > 0 || first > 0, false, bias};
@@ -93,8 +93,9 @@ TENON_INLINE WindowPart NextPart(const Window& win, int64_t begin, int64_t first
 
 // One row of convolution output, bias included, [pixels][out_pixel] with `channels`, a multiple of kLanes, written of each
 // pixel. relu: no pool follows that does it.
-TENON_INLINE void ConvRow(const ConvPoolShape& s, const Window& win, const float* x, const float* weights, const float* bias,
-                          int64_t pixels, int64_t channels, bool relu, float* out, int64_t out_pixel) {
+TENON_INLINE void ConvRow(const ConvPoolShape& s, const Window& win, const float* x, const float* weights,
+                          const float* bias, int64_t pixels, int64_t channels, bool relu, float* out,
+                          int64_t out_pixel) {
   const int64_t pixel = s.stride_w * s.c;
   for (int64_t first = 0; first < channels;) {
     const bool wide = channels - first > kLanes;
@@ -149,7 +150,8 @@ TENON_INLINE void MaxOfFour(Vec v0, Vec v1, Vec v2, Vec v3, Vec& best, IVec& whe
 
 // Maximum of a window of vectors, and its position. rows: the first value; PH, PW: 0 means as in the shape.
 template <int PH, int PW>
-TENON_INLINE void PoolVec(const ConvPoolShape& s, const float* values, int64_t row, int64_t pixel, Vec& best, IVec& where) {
+TENON_INLINE void PoolVec(const ConvPoolShape& s, const float* values, int64_t row, int64_t pixel, Vec& best,
+                          IVec& where) {
   if constexpr (PH == 2 && PW == 2)
     return MaxOfFour(Load(values), Load(values + pixel), Load(values + row), Load(values + row + pixel), best, where);
   const int ph = PH != 0 ? PH : static_cast<int>(s.pool_h), pw = PW != 0 ? PW : static_cast<int>(s.pool_w);
@@ -166,12 +168,12 @@ TENON_INLINE void PoolVec(const ConvPoolShape& s, const float* values, int64_t r
 }
 
 struct PoolRow {
-  const float* rows;   // pool_h rows of convolution output
+  const float* rows;  // pool_h rows of convolution output
   int64_t row, channels;
-  float* y;            // first pooled pixel
+  float* y;  // first pooled pixel
   int64_t y_w, y_c;
-  uint8_t* winners;    // or null
-  int64_t room;        // elements from the first pooled pixel to the end of the dense image
+  uint8_t* winners;  // or null
+  int64_t room;      // elements from the first pooled pixel to the end of the dense image
 };
 
 template <int PH, int PW>

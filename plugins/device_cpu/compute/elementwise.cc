@@ -28,16 +28,26 @@ void MaskColumns(const MaskArgs& a, Range columns) {
 template <UnaryOp kOp>
 TENON_INLINE Vec Apply(Vec x, Vec alpha) {
   switch (kOp) {
-    case UnaryOp::kRelu: return Relu(x);
-    case UnaryOp::kLeakyRelu: return x < Zero() ? x * alpha : x;
-    case UnaryOp::kSigmoid: return Sigmoid(x);
-    case UnaryOp::kTanh: return Tanh(x);
-    case UnaryOp::kExp: return Exp(x);
-    case UnaryOp::kLog: return Log(x);
-    case UnaryOp::kSqrt: return Sqrt(x);
-    case UnaryOp::kNeg: return -x;
-    case UnaryOp::kAbs: return Abs(x);
-    case UnaryOp::kReciprocal: return Set(1.0f) / x;
+    case UnaryOp::kRelu:
+      return Relu(x);
+    case UnaryOp::kLeakyRelu:
+      return x < Zero() ? x * alpha : x;
+    case UnaryOp::kSigmoid:
+      return Sigmoid(x);
+    case UnaryOp::kTanh:
+      return Tanh(x);
+    case UnaryOp::kExp:
+      return Exp(x);
+    case UnaryOp::kLog:
+      return Log(x);
+    case UnaryOp::kSqrt:
+      return Sqrt(x);
+    case UnaryOp::kNeg:
+      return -x;
+    case UnaryOp::kAbs:
+      return Abs(x);
+    case UnaryOp::kReciprocal:
+      return Set(1.0f) / x;
   }
 }
 
@@ -51,16 +61,26 @@ void UnaryLoop(const UnaryArgs& a, Range r) {
 
 void UnaryRange(const UnaryArgs& a, Range r) {
   switch (a.op) {
-    case UnaryOp::kRelu: return UnaryLoop<UnaryOp::kRelu>(a, r);
-    case UnaryOp::kLeakyRelu: return UnaryLoop<UnaryOp::kLeakyRelu>(a, r);
-    case UnaryOp::kSigmoid: return UnaryLoop<UnaryOp::kSigmoid>(a, r);
-    case UnaryOp::kTanh: return UnaryLoop<UnaryOp::kTanh>(a, r);
-    case UnaryOp::kExp: return UnaryLoop<UnaryOp::kExp>(a, r);
-    case UnaryOp::kLog: return UnaryLoop<UnaryOp::kLog>(a, r);
-    case UnaryOp::kSqrt: return UnaryLoop<UnaryOp::kSqrt>(a, r);
-    case UnaryOp::kNeg: return UnaryLoop<UnaryOp::kNeg>(a, r);
-    case UnaryOp::kAbs: return UnaryLoop<UnaryOp::kAbs>(a, r);
-    case UnaryOp::kReciprocal: return UnaryLoop<UnaryOp::kReciprocal>(a, r);
+    case UnaryOp::kRelu:
+      return UnaryLoop<UnaryOp::kRelu>(a, r);
+    case UnaryOp::kLeakyRelu:
+      return UnaryLoop<UnaryOp::kLeakyRelu>(a, r);
+    case UnaryOp::kSigmoid:
+      return UnaryLoop<UnaryOp::kSigmoid>(a, r);
+    case UnaryOp::kTanh:
+      return UnaryLoop<UnaryOp::kTanh>(a, r);
+    case UnaryOp::kExp:
+      return UnaryLoop<UnaryOp::kExp>(a, r);
+    case UnaryOp::kLog:
+      return UnaryLoop<UnaryOp::kLog>(a, r);
+    case UnaryOp::kSqrt:
+      return UnaryLoop<UnaryOp::kSqrt>(a, r);
+    case UnaryOp::kNeg:
+      return UnaryLoop<UnaryOp::kNeg>(a, r);
+    case UnaryOp::kAbs:
+      return UnaryLoop<UnaryOp::kAbs>(a, r);
+    case UnaryOp::kReciprocal:
+      return UnaryLoop<UnaryOp::kReciprocal>(a, r);
   }
 }
 
@@ -69,16 +89,26 @@ void UnaryRange(const UnaryArgs& a, Range r) {
 template <BinaryOp kOp>
 TENON_INLINE Vec Apply(Vec a, Vec b, Vec alpha) {
   switch (kOp) {
-    case BinaryOp::kAdd: return a + b;
-    case BinaryOp::kSub: return a - b;
-    case BinaryOp::kMul: return a * b;
-    case BinaryOp::kDiv: return a / b;
-    case BinaryOp::kMax: return Select((a > b) | (a != a), a, b);
-    case BinaryOp::kMin: return Select((a < b) | (a != a), a, b);
-    case BinaryOp::kReluGrad: return KeepWhere(~(b <= Zero()), a);
-    case BinaryOp::kLeakyReluGrad: return b >= Zero() ? a : a * alpha;
-    case BinaryOp::kSigmoidGrad: return a * (b * (Set(1.0f) - b));
-    case BinaryOp::kTanhGrad: return a * (Set(1.0f) - b * b);
+    case BinaryOp::kAdd:
+      return a + b;
+    case BinaryOp::kSub:
+      return a - b;
+    case BinaryOp::kMul:
+      return a * b;
+    case BinaryOp::kDiv:
+      return a / b;
+    case BinaryOp::kMax:
+      return Select((a > b) | (a != a), a, b);
+    case BinaryOp::kMin:
+      return Select((a < b) | (a != a), a, b);
+    case BinaryOp::kReluGrad:
+      return KeepWhere(~(b <= Zero()), a);
+    case BinaryOp::kLeakyReluGrad:
+      return b >= Zero() ? a : a * alpha;
+    case BinaryOp::kSigmoidGrad:
+      return a * (b * (Set(1.0f) - b));
+    case BinaryOp::kTanhGrad:
+      return a * (Set(1.0f) - b * b);
   }
 }
 
@@ -113,10 +143,14 @@ void BinaryRows(const BinaryArgs& p, Range rows, Range part) {
   for (int64_t row = rows.begin; row < rows.end; ++row, out += p.dims[inner]) {
     const float* a = p.a + at_a;
     const float* b = p.b + at_b;
-    if (step_a != 0 && step_b != 0) BinaryRow<kOp, true, true>(a, b, out, n, alpha);
-    else if (step_a != 0) BinaryRow<kOp, true, false>(a, b, out, n, alpha);
-    else if (step_b != 0) BinaryRow<kOp, false, true>(a, b, out, n, alpha);
-    else BinaryRow<kOp, false, false>(a, b, out, n, alpha);
+    if (step_a != 0 && step_b != 0)
+      BinaryRow<kOp, true, true>(a, b, out, n, alpha);
+    else if (step_a != 0)
+      BinaryRow<kOp, true, false>(a, b, out, n, alpha);
+    else if (step_b != 0)
+      BinaryRow<kOp, false, true>(a, b, out, n, alpha);
+    else
+      BinaryRow<kOp, false, false>(a, b, out, n, alpha);
     for (int d = inner - 1; d >= 0; --d) {
       at_a += p.a_strides[d];
       at_b += p.b_strides[d];
@@ -130,16 +164,26 @@ void BinaryRows(const BinaryArgs& p, Range rows, Range part) {
 
 void BinaryAny(const BinaryArgs& p, Range rows, Range part) {
   switch (p.op) {
-    case BinaryOp::kAdd: return BinaryRows<BinaryOp::kAdd>(p, rows, part);
-    case BinaryOp::kSub: return BinaryRows<BinaryOp::kSub>(p, rows, part);
-    case BinaryOp::kMul: return BinaryRows<BinaryOp::kMul>(p, rows, part);
-    case BinaryOp::kDiv: return BinaryRows<BinaryOp::kDiv>(p, rows, part);
-    case BinaryOp::kMax: return BinaryRows<BinaryOp::kMax>(p, rows, part);
-    case BinaryOp::kMin: return BinaryRows<BinaryOp::kMin>(p, rows, part);
-    case BinaryOp::kReluGrad: return BinaryRows<BinaryOp::kReluGrad>(p, rows, part);
-    case BinaryOp::kLeakyReluGrad: return BinaryRows<BinaryOp::kLeakyReluGrad>(p, rows, part);
-    case BinaryOp::kSigmoidGrad: return BinaryRows<BinaryOp::kSigmoidGrad>(p, rows, part);
-    case BinaryOp::kTanhGrad: return BinaryRows<BinaryOp::kTanhGrad>(p, rows, part);
+    case BinaryOp::kAdd:
+      return BinaryRows<BinaryOp::kAdd>(p, rows, part);
+    case BinaryOp::kSub:
+      return BinaryRows<BinaryOp::kSub>(p, rows, part);
+    case BinaryOp::kMul:
+      return BinaryRows<BinaryOp::kMul>(p, rows, part);
+    case BinaryOp::kDiv:
+      return BinaryRows<BinaryOp::kDiv>(p, rows, part);
+    case BinaryOp::kMax:
+      return BinaryRows<BinaryOp::kMax>(p, rows, part);
+    case BinaryOp::kMin:
+      return BinaryRows<BinaryOp::kMin>(p, rows, part);
+    case BinaryOp::kReluGrad:
+      return BinaryRows<BinaryOp::kReluGrad>(p, rows, part);
+    case BinaryOp::kLeakyReluGrad:
+      return BinaryRows<BinaryOp::kLeakyReluGrad>(p, rows, part);
+    case BinaryOp::kSigmoidGrad:
+      return BinaryRows<BinaryOp::kSigmoidGrad>(p, rows, part);
+    case BinaryOp::kTanhGrad:
+      return BinaryRows<BinaryOp::kTanhGrad>(p, rows, part);
   }
 }
 
@@ -163,8 +207,10 @@ void Binary(const BinaryArgs& p, const Parallel& pool) {
   const bool cut_rows = rows >= inner;
   const int64_t pieces = Pieces(pool, cut_rows ? rows : CeilDiv(inner, 64), 0.3 * static_cast<double>(rows * inner));
   ForEach(pool, pieces, [&](int64_t i) {
-    if (cut_rows) BinaryAny(p, Piece(rows, pieces, i), {0, inner});
-    else BinaryAny(p, {0, rows}, Piece(inner, pieces, i, 64));
+    if (cut_rows)
+      BinaryAny(p, Piece(rows, pieces, i), {0, inner});
+    else
+      BinaryAny(p, {0, rows}, Piece(inner, pieces, i, 64));
   });
 }
 

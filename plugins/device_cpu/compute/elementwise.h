@@ -29,7 +29,18 @@ struct UnaryArgs {
 
 // Add .. Max as in ONNX (NaN in either operand gives NaN). The gradients take a = dY: kReluGrad, kSigmoidGrad and kTanhGrad
 // b = Y; kLeakyReluGrad b = X.
-enum class BinaryOp : uint32_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kReluGrad, kLeakyReluGrad, kSigmoidGrad, kTanhGrad };
+enum class BinaryOp : uint32_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMax,
+  kMin,
+  kReluGrad,
+  kLeakyReluGrad,
+  kSigmoidGrad,
+  kTanhGrad
+};
 
 // out = op(a, b) over dims, out dense row-major. Strides in elements, 0 where an operand is repeated; those of the last
 // dim are 0 or 1. out may be a or b if their strides are those of out.

@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kTileRows = kAccumulators / 2;
 constexpr int kTileLanes = 2 * kLanes;
-constexpr int64_t kMaxBlockK = 1024;           // longer products are cut into equal blocks
-constexpr int64_t kBlockFloats = 80 * 1024;    // packed lane operand that stays in the second-level cache
+constexpr int64_t kMaxBlockK = 1024;         // longer products are cut into equal blocks
+constexpr int64_t kBlockFloats = 80 * 1024;  // packed lane operand that stays in the second-level cache
 
 // The product with rows = broadcast operand and lanes = vector operand. `flipped`: rows are columns of C.
 struct Problem {
@@ -29,8 +29,8 @@ struct Finish {
   bool first, last, plain;
 };
 TENON_INLINE Finish MakeFinish(const GemmArgs& g, bool first, bool last) {
-  const bool plain = first && g.alpha == 1.0f && !g.accumulate &&
-                     (!last || (g.bias == nullptr && g.mask == nullptr && !g.relu));
+  const bool plain =
+      first && g.alpha == 1.0f && !g.accumulate && (!last || (g.bias == nullptr && g.mask == nullptr && !g.relu));
   return {&g, first, last, plain};
 }
 
@@ -50,8 +50,7 @@ template <int R, int V, bool kFlipped>
 void Tile(int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int64_t ldb, const Finish& finish,
           int64_t row, int64_t lane, int64_t lanes) {
   Vec acc[R][V];
-  TENON_UNROLL for (int i = 0; i < R; ++i)
-    TENON_UNROLL for (int j = 0; j < V; ++j) acc[i][j] = Zero();
+  TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j) acc[i][j] = Zero();
   for (int64_t p = 0; p < k; ++p) {
     Vec bv[V];
     TENON_UNROLL for (int j = 0; j < V; ++j) bv[j] = Load(b + j * kLanes);
@@ -66,8 +65,8 @@ void Tile(int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int
   if constexpr (!kFlipped) {
     if (finish.plain && lanes >= V * kLanes) {
       float* c = g.c + row * g.c_row + lane;
-      TENON_UNROLL for (int i = 0; i < R; ++i)
-        TENON_UNROLL for (int j = 0; j < V; ++j) Store(c + i * g.c_row + j * kLanes, acc[i][j]);
+      TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j)
+          Store(c + i * g.c_row + j * kLanes, acc[i][j]);
       return;
     }
     TENON_UNROLL for (int i = 0; i < R; ++i) {
@@ -84,7 +83,8 @@ void Tile(int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int
         constexpr int kStep = R < kLanes ? R : kLanes;
         const int64_t here = R - first < kStep ? R - first : kStep;
         Vec t[kLanes];
-        TENON_UNROLL for (int i = 0; i < kLanes; ++i) t[i] = first + i < R ? acc[first + i < R ? first + i : 0][j] : Zero();
+        TENON_UNROLL for (int i = 0; i < kLanes; ++i) t[i] =
+            first + i < R ? acc[first + i < R ? first + i : 0][j] : Zero();
         Transpose(t);
         const int64_t count = Min(lanes - j * kLanes, kLanes);
         for (int64_t l = 0; l < count; ++l) {
@@ -118,7 +118,8 @@ TENON_INLINE void AnyTile(int64_t rows, int64_t k, const float* a, int64_t am, i
 }
 
 // The same for unit stride along the lanes: some rows at a time over all panels, so that reading stays within few pages.
-TENON_INLINE void PackContiguousLanes(const Problem& p, int64_t k0, int64_t k, int64_t lane0, int64_t lanes, float* out) {
+TENON_INLINE void PackContiguousLanes(const Problem& p, int64_t k0, int64_t k, int64_t lane0, int64_t lanes,
+                                      float* out) {
   constexpr int64_t kRows = 16;
   for (int64_t i0 = 0; i0 < k; i0 += kRows) {
     const int64_t rows = Min(kRows, k - i0);
@@ -174,8 +175,7 @@ TENON_INLINE void PackLanes(const Problem& p, int64_t k0, int64_t k, int64_t lan
 TENON_INLINE void PackRows(const Problem& p, int64_t k0, int64_t k, int64_t row0, int64_t rows, float* out) {
   const float* from = p.a + row0 * p.am + k0 * p.ak;
   if (p.am == 1 && rows == kTileRows) {
-    for (int64_t i = 0; i < k; ++i)
-      __builtin_memcpy(out + i * kTileRows, from + i * p.ak, kTileRows * sizeof(float));
+    for (int64_t i = 0; i < k; ++i) __builtin_memcpy(out + i * kTileRows, from + i * p.ak, kTileRows * sizeof(float));
     return;
   }
   for (int64_t i = 0; i < k; ++i)
@@ -254,11 +254,15 @@ void Region(const GemmArgs& g, const Problem& p, Range rows, Range lanes, float*
           const int64_t ldb = p.pack_lanes ? (wide ? kTileLanes : kLanes) : p.bk;
           const int64_t count = Min(left, kTileLanes);
           if (p.flipped) {
-            if (wide) AnyTile<2, true>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
-            else AnyTile<1, true>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
+            if (wide)
+              AnyTile<2, true>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
+            else
+              AnyTile<1, true>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
           } else {
-            if (wide) AnyTile<2, false>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
-            else AnyTile<1, false>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
+            if (wide)
+              AnyTile<2, false>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
+            else
+              AnyTile<1, false>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
           }
         }
       }
@@ -285,8 +289,7 @@ void Dots(const GemmArgs& g, Range columns) {
           TENON_UNROLL for (int q = 0; q < 4; ++q) s[q] += x * Load(b + q * g.b_col + p);
         }
         TENON_UNROLL for (int q = 0; q < 4; ++q) sums[q] = SumLanes(s[q]);
-        for (; p < g.k; ++p)
-          TENON_UNROLL for (int q = 0; q < 4; ++q) sums[q] += a[p] * b[q * g.b_col + p];
+        for (; p < g.k; ++p) TENON_UNROLL for (int q = 0; q < 4; ++q) sums[q] += a[p] * b[q * g.b_col + p];
       } else {
         Vec s = Zero();
         int64_t p = 0;

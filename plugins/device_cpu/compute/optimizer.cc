@@ -68,8 +68,10 @@ TENON_INLINE void Flat(const Args& a, double nanoseconds, const Parallel& pool, 
 
 void Sgd(const SgdArgs& a, const Parallel& pool) {
   Flat(a, 0.2, pool, [&](Range r) {
-    if (a.momentum != 0.0f) SgdRange<true>(a, r);
-    else SgdRange<false>(a, r);
+    if (a.momentum != 0.0f)
+      SgdRange<true>(a, r);
+    else
+      SgdRange<false>(a, r);
   });
 }
 

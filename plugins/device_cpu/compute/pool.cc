@@ -44,8 +44,8 @@ TENON_INLINE void Images(const PoolShape& s, bool channel_last, const Parallel& 
 // ---- maximum
 
 // One window, `count` channels from c on (channel-last).
-TENON_INLINE void MaxVec(const PoolShape& s, const Clip& clip, const float* x, const Strides4& st, int64_t count, float* y,
-                         uint8_t* winners) {
+TENON_INLINE void MaxVec(const PoolShape& s, const Clip& clip, const float* x, const Strides4& st, int64_t count,
+                         float* y, uint8_t* winners) {
   Vec best = Set(-__builtin_inff());
   IVec where = SetI(255);
   for (int64_t i = clip.kh0; i < clip.kh1; ++i)
@@ -61,7 +61,8 @@ TENON_INLINE void MaxVec(const PoolShape& s, const Clip& clip, const float* x, c
   for (int64_t l = 0; l < count; ++l) winners[l] = static_cast<uint8_t>(where[l]);
 }
 
-TENON_INLINE void MaxOne(const PoolShape& s, const Clip& clip, const float* x, const Strides4& st, float* y, uint8_t* winner) {
+TENON_INLINE void MaxOne(const PoolShape& s, const Clip& clip, const float* x, const Strides4& st, float* y,
+                         uint8_t* winner) {
   float best = -__builtin_inff();
   int64_t where = 255;
   for (int64_t i = clip.kh0; i < clip.kh1; ++i)
@@ -95,7 +96,8 @@ TENON_INLINE void Clear(const PoolShape& s, float* dx, const Strides4& st, bool 
   for (int64_t h = 0; h < s.h; ++h)
     for (int64_t w = 0; w < s.w; ++w) {
       float* to = dx + h * st.h + w * st.w;
-      if (!channel_last) *to = 0.0f;
+      if (!channel_last)
+        *to = 0.0f;
       else
         for (int64_t k = 0; k < s.c; k += kLanes) StorePartial(to + k, Zero(), Min(kLanes, s.c - k));
     }
@@ -114,7 +116,8 @@ void MaxPoolGradImage(const MaxPoolGradArgs& a, bool channel_last, int64_t n, in
       for (int64_t k = 0; k < channels; ++k) {
         const int64_t winner = a.winners[at + k];
         if (winner == 255) continue;
-        dx[(h + winner / s.kernel_w * s.dilation_h) * xs.h + (w + winner % s.kernel_w * s.dilation_w) * xs.w + k] += a.dy[at + k];
+        dx[(h + winner / s.kernel_w * s.dilation_h) * xs.h + (w + winner % s.kernel_w * s.dilation_w) * xs.w + k] +=
+            a.dy[at + k];
       }
     }
 }
@@ -133,7 +136,8 @@ void MaxPoolGradTiled(const MaxPoolGradArgs& a, int64_t n) {
         const int64_t count = Min(kLanes, s.c - k);
         const Vec g = LoadPartial(a.dy + at + k, count);
         IVec winner;
-        if (count == kLanes) winner = LoadBytes(a.winners + at + k);
+        if (count == kLanes)
+          winner = LoadBytes(a.winners + at + k);
         else
           for (int l = 0; l < kLanes; ++l) winner[l] = l < count ? a.winners[at + k + l] : 255;
         int32_t position = 0;
@@ -178,7 +182,8 @@ void AveragePoolImage(const AveragePoolArgs& a, bool channel_last, int64_t n, in
         const int64_t count = Min(kLanes, s.c - k);
         Vec sum = Zero();
         for (int64_t i = 0; i < rows; ++i)
-          for (int64_t j = 0; j < columns; ++j) sum += LoadPartial(x + i * s.dilation_h * xs.h + j * s.dilation_w * xs.w + k, count);
+          for (int64_t j = 0; j < columns; ++j)
+            sum += LoadPartial(x + i * s.dilation_h * xs.h + j * s.dilation_w * xs.w + k, count);
         StorePartial(y + k, sum * Set(share), count);
       }
     }
@@ -196,8 +201,10 @@ void AveragePoolGradImage(const AveragePoolArgs& a, bool channel_last, int64_t n
       const float* dy = a.x + n * ys.n + c * ys.c + oh * ys.h + ow * ys.w;
       for (int64_t i = clip.kh0; i < clip.kh1; ++i)
         for (int64_t j = clip.kw0; j < clip.kw1; ++j) {
-          float* to = dx + (clip.h + (i - clip.kh0) * s.dilation_h) * xs.h + (clip.w + (j - clip.kw0) * s.dilation_w) * xs.w;
-          if (!channel_last) *to += *dy * share;
+          float* to =
+              dx + (clip.h + (i - clip.kh0) * s.dilation_h) * xs.h + (clip.w + (j - clip.kw0) * s.dilation_w) * xs.w;
+          if (!channel_last)
+            *to += *dy * share;
           else
             for (int64_t k = 0; k < s.c; k += kLanes) {
               const int64_t count = Min(kLanes, s.c - k);
@@ -221,8 +228,10 @@ void MaxPoolGrad(const MaxPoolGradArgs& a, const Parallel& pool) {
                      s.dilation_w == 1 && s.pad_top == 0 && s.pad_left == 0 &&
                      (s.out_h - 1) * s.stride_h + s.kernel_h <= s.h && (s.out_w - 1) * s.stride_w + s.kernel_w <= s.w;
   Images(s, channel_last, pool, [&](int64_t n, int64_t c) {
-    if (tiled) MaxPoolGradTiled(a, n);
-    else MaxPoolGradImage(a, channel_last, n, c);
+    if (tiled)
+      MaxPoolGradTiled(a, n);
+    else
+      MaxPoolGradImage(a, channel_last, n, c);
   });
 }
 

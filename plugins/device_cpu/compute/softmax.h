@@ -29,9 +29,9 @@ struct CrossEntropyArgs {
   const int64_t* labels64 = nullptr;
   bool use_ignore = false;
   int64_t ignore_index = -1;
-  float* row_loss = nullptr;   // [rows]: -log softmax(scores)[label], 0 for ignored rows; or null
-  float* log_prob = nullptr;   // [rows][columns] or null
-  float* d_scores = nullptr;   // [rows][columns] or null: (softmax - one hot) * scale, 0 for ignored rows
+  float* row_loss = nullptr;  // [rows]: -log softmax(scores)[label], 0 for ignored rows; or null
+  float* log_prob = nullptr;  // [rows][columns] or null
+  float* d_scores = nullptr;  // [rows][columns] or null: (softmax - one hot) * scale, 0 for ignored rows
   float scale = 1.0f;
   const float* row_scale = nullptr;  // [rows] further factor of d_scores, or null
 };

@@ -130,8 +130,8 @@ TENON_INLINE bool Any(IVec mask) {
 TENON_INLINE float SumLanes(Vec v) {
   alignas(64) float x[kLanes];
   Store(x, v);
-  TENON_UNROLL for (int half = kLanes / 2; half > 0; half /= 2)
-    TENON_UNROLL for (int i = 0; i < half; ++i) x[i] += x[i + half];
+  TENON_UNROLL for (int half = kLanes / 2; half > 0; half /= 2) TENON_UNROLL for (int i = 0; i < half; ++i) x[i] +=
+      x[i + half];
   return x[0];
 }
 
@@ -160,12 +160,12 @@ TENON_INLINE void Transpose(Vec (&v)[kLanes]) {
   }
 #else
   // Exchange blocks of 8, 4, 2, 1 rows and lanes.
-#define TENON_EXCHANGE(step)                                                        \
-  TENON_UNROLL for (int i = 0; i < 16; ++i) {                                       \
-    if ((i & step) != 0) continue;                                                  \
-    const Vec a = v[i], b = v[i + step];                                            \
-    v[i] = __builtin_shufflevector(a, b, TENON_LOW_##step);                         \
-    v[i + step] = __builtin_shufflevector(a, b, TENON_HIGH_##step);                 \
+#define TENON_EXCHANGE(step)                                        \
+  TENON_UNROLL for (int i = 0; i < 16; ++i) {                       \
+    if ((i & step) != 0) continue;                                  \
+    const Vec a = v[i], b = v[i + step];                            \
+    v[i] = __builtin_shufflevector(a, b, TENON_LOW_##step);         \
+    v[i + step] = __builtin_shufflevector(a, b, TENON_HIGH_##step); \
   }
 #define TENON_LOW_8 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
 #define TENON_HIGH_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
@@ -203,8 +203,9 @@ TENON_INLINE void ForEach(const Parallel& pool, int64_t count, const F& f) {
     for (int64_t i = 0; i < count; ++i) f(i);
     return;
   }
-  pool.run(pool.context, count, [](void* user, int64_t i) { (*static_cast<const F*>(user))(i); },
-           const_cast<void*>(static_cast<const void*>(&f)));
+  pool.run(
+      pool.context, count, [](void* user, int64_t i) { (*static_cast<const F*>(user))(i); },
+      const_cast<void*>(static_cast<const void*>(&f)));
 }
 
 // How many pieces to cut work of so many nanoseconds (a guess) and so many units into.

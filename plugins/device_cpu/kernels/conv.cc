@@ -39,7 +39,8 @@ class ConvForward : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     const Variant v = VariantOf(query.op_type());
-    return AllF32(query, reason) && SupportsConv(query.attributes(), v.fused ? "c." : "", query.input(0), query.input(1), reason) &&
+    return AllF32(query, reason) &&
+           SupportsConv(query.attributes(), v.fused ? "c." : "", query.input(0), query.input(1), reason) &&
            (!v.pool || SupportsPool(query.attributes(), "p.", reason));
   }
 
@@ -57,7 +58,8 @@ class ConvForward : public CpuKernel {
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     variant_ = VariantOf(query.op_type());
-    windows_ = ReadWindows(query.attributes(), variant_.fused ? "c." : "", variant_.pool ? "p." : nullptr, query.input(0).rank());
+    windows_ = ReadWindows(query.attributes(), variant_.fused ? "c." : "", variant_.pool ? "p." : nullptr,
+                           query.input(0).rank());
     return TENON_OK;
   }
 
@@ -116,7 +118,8 @@ class ConvFusedGrad : public CpuKernel {
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     const Variant v = VariantOf(query.op_type());
     const sdk::Value dy = query.input(static_cast<uint32_t>(InputsOf(v).dy));
-    if (dy.dtype() != TENON_DTYPE_F32) return reason.No("The gradient is ", sdk::DTypeName(dy.dtype()), "; this kernel takes f32.");
+    if (dy.dtype() != TENON_DTYPE_F32)
+      return reason.No("The gradient is ", sdk::DTypeName(dy.dtype()), "; this kernel takes f32.");
     return SupportsConv(query.attributes(), "c.", query.input(0), query.input(1), reason) &&
            (!v.pool || SupportsPool(query.attributes(), "p.", reason));
   }
@@ -128,7 +131,8 @@ class ConvFusedGrad : public CpuKernel {
     const sdk::Value x_value = query.input(0);
     const double move_x = MoveCost(x_value), move_y = MoveCost(dy_value);
     for (uint32_t combination = 0; combination < 16; ++combination) {
-      const uint32_t x = combination & 1, y = combination >> 1 & 1, dy = combination >> 2 & 1, dx = combination >> 3 & 1;
+      const uint32_t x = combination & 1, y = combination >> 1 & 1, dy = combination >> 2 & 1,
+                     dx = combination >> 3 & 1;
       if (in.y < 0 && y != 0) continue;
       if (combination != 0 && !MayBeNhwc(x_value)) continue;
       if (!query.has_output(0) && dx != 0) continue;
@@ -202,7 +206,8 @@ class ConvInputGrad : public CpuKernel {
     for (uint32_t dy : {0u, uint32_t{kNhwc}})
       for (uint32_t dx : {0u, uint32_t{kNhwc}}) {
         if ((dy != 0 || dx != 0) && !MayBeNhwc(query.input(0))) continue;
-        emitter.Emit(cost + (dy == 0 ? MoveCost(query.input(0)) : 0) + (dx == 0 ? MoveCost(query.output(0)) : 0), {dy, 0}, {dx});
+        emitter.Emit(cost + (dy == 0 ? MoveCost(query.input(0)) : 0) + (dx == 0 ? MoveCost(query.output(0)) : 0),
+                     {dy, 0}, {dx});
       }
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
@@ -255,8 +260,8 @@ class ConvWeightGrad : public CpuKernel {
       for (uint32_t dy : {0u, uint32_t{kNhwc}}) {
         if ((x != 0 || dy != 0) && !MayBeNhwc(query.input(0))) continue;
         const uint32_t inputs[] = {x, dy};
-        emitter.Emit(cost + (x == 0 ? MoveCost(query.input(0)) : 0) + (dy == 0 ? MoveCost(query.input(1)) : 0), inputs, 2,
-                     outputs, query.output_count());
+        emitter.Emit(cost + (x == 0 ? MoveCost(query.input(0)) : 0) + (dy == 0 ? MoveCost(query.input(1)) : 0), inputs,
+                     2, outputs, query.output_count());
       }
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
@@ -300,8 +305,11 @@ class ConvWeightGrad : public CpuKernel {
 
 // ---- fused operators
 
-constexpr tenon_gradient_source kReluPoolSources[] = {
-    {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_OUTPUT, 0}, {TENON_SOURCE_SAVED, 0}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
+constexpr tenon_gradient_source kReluPoolSources[] = {{TENON_SOURCE_INPUT, 0},
+                                                      {TENON_SOURCE_INPUT, 1},
+                                                      {TENON_SOURCE_OUTPUT, 0},
+                                                      {TENON_SOURCE_SAVED, 0},
+                                                      {TENON_SOURCE_OUTPUT_GRAD, 0}};
 constexpr tenon_gradient_source kReluSources[] = {
     {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_OUTPUT, 0}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
 constexpr tenon_gradient_source kPoolSources[] = {
@@ -345,21 +353,31 @@ void AddConvFused(FusedList& fused) {
                                     "pattern(%x, %w, %b?) { %c = Conv(%x, %w, %b) {group=1} %r = Relu(%c) "
                                     "%p = MaxPool(%r) {ceil_mode=0} return %p }",
                                     kDomain, kConvReluMaxPool, kDeviceKind)
-                      .Priority(30).Saved(kWinners).Gradient(&kReluPoolGradient));
+                      .Priority(30)
+                      .Saved(kWinners)
+                      .Gradient(&kReluPoolGradient));
   // The same values in the other order; the gradient is zero where the maximum is not above 0 in both.
-  fused.push_back(sdk::FusedBuilder("conv_max_pool_relu",
-                                    "pattern(%x, %w, %b?) { %c = Conv(%x, %w, %b) {group=1} %p = MaxPool(%c) {ceil_mode=0} "
-                                    "%r = Relu(%p) return %r }",
-                                    kDomain, kConvReluMaxPool, kDeviceKind)
-                      .Priority(30).Saved(kWinners).Gradient(&kReluPoolGradient));
-  fused.push_back(sdk::FusedBuilder("conv_max_pool",
-                                    "pattern(%x, %w, %b?) { %c = Conv(%x, %w, %b) {group=1} %p = MaxPool(%c) {ceil_mode=0} return %p }",
-                                    kDomain, kConvMaxPool, kDeviceKind)
-                      .Priority(20).Saved(kWinners).Gradient(&kPoolGradient));
+  fused.push_back(
+      sdk::FusedBuilder("conv_max_pool_relu",
+                        "pattern(%x, %w, %b?) { %c = Conv(%x, %w, %b) {group=1} %p = MaxPool(%c) {ceil_mode=0} "
+                        "%r = Relu(%p) return %r }",
+                        kDomain, kConvReluMaxPool, kDeviceKind)
+          .Priority(30)
+          .Saved(kWinners)
+          .Gradient(&kReluPoolGradient));
+  fused.push_back(
+      sdk::FusedBuilder(
+          "conv_max_pool",
+          "pattern(%x, %w, %b?) { %c = Conv(%x, %w, %b) {group=1} %p = MaxPool(%c) {ceil_mode=0} return %p }", kDomain,
+          kConvMaxPool, kDeviceKind)
+          .Priority(20)
+          .Saved(kWinners)
+          .Gradient(&kPoolGradient));
   fused.push_back(sdk::FusedBuilder("conv_relu",
                                     "pattern(%x, %w, %b?) { %c = Conv(%x, %w, %b) {group=1} %r = Relu(%c) return %r }",
                                     kDomain, kConvRelu, kDeviceKind)
-                      .Priority(10).Gradient(&kReluGradient));
+                      .Priority(10)
+                      .Gradient(&kReluGradient));
 }
 
 }  // namespace tenon::cpu

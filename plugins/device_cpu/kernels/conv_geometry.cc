@@ -10,8 +10,10 @@ bool ExplicitPads(const sdk::Attributes& attributes, const std::string& prefix, 
 
 }  // namespace
 
-bool SupportsConv(const sdk::Attributes& attributes, const char* prefix, sdk::Value x, sdk::Value w, sdk::Reason& reason) {
-  if (x.rank() < 3 || x.rank() > 4) return reason.No("The rank is ", x.rank(), "; this kernel convolves lines and images (3 and 4).");
+bool SupportsConv(const sdk::Attributes& attributes, const char* prefix, sdk::Value x, sdk::Value w,
+                  sdk::Reason& reason) {
+  if (x.rank() < 3 || x.rank() > 4)
+    return reason.No("The rank is ", x.rank(), "; this kernel convolves lines and images (3 and 4).");
   if (w.rank() != x.rank()) return reason.No("The weights have rank ", w.rank(), ", the data ", x.rank(), ".");
   const std::string p(prefix);
   if (!ExplicitPads(attributes, p, reason)) return false;
@@ -34,7 +36,8 @@ bool SupportsPool(const sdk::Attributes& attributes, const char* prefix, sdk::Re
   return true;
 }
 
-ConvWindows ReadWindows(const sdk::Attributes& attributes, const char* conv_prefix, const char* pool_prefix, uint32_t rank) {
+ConvWindows ReadWindows(const sdk::Attributes& attributes, const char* conv_prefix, const char* pool_prefix,
+                        uint32_t rank) {
   ConvWindows out;
   ConvPoolShape& s = out.shape;
   const std::string c(conv_prefix);

@@ -10,7 +10,8 @@ bool SupportsLoss(const sdk::Query& query, uint32_t scores, uint32_t labels, uin
   if (dtype != TENON_DTYPE_F32) return reason.No("The scores are ", sdk::DTypeName(dtype), "; this kernel takes f32.");
   if (label != TENON_DTYPE_I64 && label != TENON_DTYPE_I32)
     return reason.No("The labels are ", sdk::DTypeName(label), "; this kernel takes i32 and i64.");
-  if (query.input(scores).rank() != 2) return reason.No("The scores have rank ", query.input(scores).rank(), "; this kernel takes 2.");
+  if (query.input(scores).rank() != 2)
+    return reason.No("The scores have rank ", query.input(scores).rank(), "; this kernel takes 2.");
   if (query.has_input(weights)) return reason.No("There are class weights; this kernel takes none.");
   return true;
 }
@@ -38,7 +39,8 @@ LossOptions ReadLoss(const sdk::Attributes& attributes) {
 }
 
 // Checks every label and counts those that are not ignored.
-int32_t CheckLabels(const sdk::Tensor& labels, const LossOptions& o, int64_t classes, int64_t& counted, sdk::Error& error) {
+int32_t CheckLabels(const sdk::Tensor& labels, const LossOptions& o, int64_t classes, int64_t& counted,
+                    sdk::Error& error) {
   const bool wide = labels.dtype() == TENON_DTYPE_I64;
   const int64_t rows = labels.elements();
   counted = 0;
@@ -75,8 +77,10 @@ class CrossEntropyLoss : public CpuKernel {
     if (code != TENON_OK) return code;
     CrossEntropyArgs a;
     a.rows = rows_, a.columns = classes_, a.scores = call.in<float>(0);
-    if (labels.dtype() == TENON_DTYPE_I64) a.labels64 = labels.data<const int64_t>();
-    else a.labels32 = labels.data<const int32_t>();
+    if (labels.dtype() == TENON_DTYPE_I64)
+      a.labels64 = labels.data<const int64_t>();
+    else
+      a.labels32 = labels.data<const int32_t>();
     a.use_ignore = options_.use_ignore, a.ignore_index = options_.ignore_index;
     const bool each = options_.reduction == Reduction::kNone;
     a.row_loss = each && call.has_output(0) ? call.out<float>(0) : call.workspace<float>();
@@ -117,12 +121,16 @@ class CrossEntropyLossGrad : public CpuKernel {
     if (code != TENON_OK) return code;
     CrossEntropyGradArgs a;
     a.rows = rows_, a.columns = classes_, a.log_prob = call.in<float>(1), a.d_scores = call.out<float>(0);
-    if (labels.dtype() == TENON_DTYPE_I64) a.labels64 = labels.data<const int64_t>();
-    else a.labels32 = labels.data<const int32_t>();
+    if (labels.dtype() == TENON_DTYPE_I64)
+      a.labels64 = labels.data<const int64_t>();
+    else
+      a.labels32 = labels.data<const int32_t>();
     a.use_ignore = options_.use_ignore, a.ignore_index = options_.ignore_index;
     const float* dloss = call.in<float>(0);
-    if (options_.reduction == Reduction::kNone) a.row_scale = dloss;
-    else a.scale = options_.reduction == Reduction::kMean ? *dloss / static_cast<float>(counted) : *dloss;
+    if (options_.reduction == Reduction::kNone)
+      a.row_scale = dloss;
+    else
+      a.scale = options_.reduction == Reduction::kMean ? *dloss / static_cast<float>(counted) : *dloss;
     KernelPool pool(host(), error, threads_);
     routines().cross_entropy_grad(a, pool.parallel());
     return pool.code();

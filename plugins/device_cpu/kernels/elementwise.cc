@@ -13,10 +13,11 @@ struct UnaryName {
   std::string_view op_type;
   UnaryOp op;
 };
-constexpr UnaryName kUnary[] = {{"Relu", UnaryOp::kRelu}, {"LeakyRelu", UnaryOp::kLeakyRelu}, {"Sigmoid", UnaryOp::kSigmoid},
-                                {"Tanh", UnaryOp::kTanh}, {"Exp", UnaryOp::kExp},             {"Log", UnaryOp::kLog},
-                                {"Sqrt", UnaryOp::kSqrt}, {"Neg", UnaryOp::kNeg},             {"Abs", UnaryOp::kAbs},
-                                {"Reciprocal", UnaryOp::kReciprocal}};
+constexpr UnaryName kUnary[] = {{"Relu", UnaryOp::kRelu},       {"LeakyRelu", UnaryOp::kLeakyRelu},
+                                {"Sigmoid", UnaryOp::kSigmoid}, {"Tanh", UnaryOp::kTanh},
+                                {"Exp", UnaryOp::kExp},         {"Log", UnaryOp::kLog},
+                                {"Sqrt", UnaryOp::kSqrt},       {"Neg", UnaryOp::kNeg},
+                                {"Abs", UnaryOp::kAbs},         {"Reciprocal", UnaryOp::kReciprocal}};
 
 class UnaryKernel : public CpuKernel {
  public:
@@ -102,7 +103,8 @@ bool Collapse(sdk::Dims a, sdk::Dims b, sdk::Dims out, BinaryArgs& p) {
 class BinaryKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    if (query.input_count() != 2) return reason.No("There are ", query.input_count(), " operands; this kernel takes 2.");
+    if (query.input_count() != 2)
+      return reason.No("There are ", query.input_count(), " operands; this kernel takes 2.");
     return AllF32(query, reason);
   }
 
@@ -152,7 +154,8 @@ class BinaryKernel : public CpuKernel {
 void AddElementwiseKernels(KernelList& kernels) {
   const sdk::KernelOptions options{0, TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC | TENON_TRAIT_ELEMENTWISE};
   for (const UnaryName& name : kUnary) kernels.push_back(Def<UnaryKernel>("", name.op_type, "unary", options));
-  for (const BinaryName& name : kBinary) kernels.push_back(Def<BinaryKernel>(name.domain, name.op_type, "binary", options));
+  for (const BinaryName& name : kBinary)
+    kernels.push_back(Def<BinaryKernel>(name.domain, name.op_type, "binary", options));
 }
 
 }  // namespace tenon::cpu

@@ -9,7 +9,8 @@ class ExpandKernel : public CpuKernel {
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     const uint32_t dtype = query.input(0).dtype();
     if (dtype != TENON_DTYPE_F32) return reason.No("The data is ", sdk::DTypeName(dtype), "; this kernel takes f32.");
-    if (query.output(0).rank() > kMaxRank) return reason.No("The rank is ", query.output(0).rank(), "; this kernel takes up to 8.");
+    if (query.output(0).rank() > kMaxRank)
+      return reason.No("The rank is ", query.output(0).rank(), "; this kernel takes up to 8.");
     return true;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {

@@ -161,7 +161,8 @@ class GemmReluGrad : public CpuKernel {
 bool RowBias(const sdk::Match& match, sdk::Reason& reason) {
   const sdk::Value c = match["c"], y = match["g"];
   if (c.absent()) return true;
-  return IsRow(c.dims(), y.dim(1)) || reason.No("C has shape ", c.dims(), "; the fused operator takes one value per column.");
+  return IsRow(c.dims(), y.dim(1)) ||
+         reason.No("C has shape ", c.dims(), "; the fused operator takes one value per column.");
 }
 
 constexpr tenon_gradient_source kSources[] = {
@@ -189,9 +190,12 @@ void AddGemmKernels(KernelList& kernels) {
 }
 
 void AddGemmFused(FusedList& fused) {
-  fused.push_back(sdk::FusedBuilder("gemm_relu", "pattern(%a, %b, %c?) { %g = Gemm(%a, %b, %c) %r = Relu(%g) return %r }",
-                                    kDomain, kGemmRelu, kDeviceKind)
-                      .Priority(10).Gradient(&kGradient).Match<&RowBias>());
+  fused.push_back(sdk::FusedBuilder("gemm_relu",
+                                    "pattern(%a, %b, %c?) { %g = Gemm(%a, %b, %c) %r = Relu(%g) return %r }", kDomain,
+                                    kGemmRelu, kDeviceKind)
+                      .Priority(10)
+                      .Gradient(&kGradient)
+                      .Match<&RowBias>());
 }
 
 }  // namespace tenon::cpu

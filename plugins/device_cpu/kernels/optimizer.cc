@@ -8,11 +8,16 @@ namespace {
 
 double ScalarOf(const sdk::Tensor& tensor) {
   switch (tensor.dtype()) {
-    case TENON_DTYPE_F32: return static_cast<double>(*tensor.data<const float>());
-    case TENON_DTYPE_F64: return *tensor.data<const double>();
-    case TENON_DTYPE_I64: return static_cast<double>(*tensor.data<const int64_t>());
-    case TENON_DTYPE_I32: return static_cast<double>(*tensor.data<const int32_t>());
-    default: throw sdk::Failure(TENON_INVALID_ARGUMENT, "A scalar of an optimiser is ", sdk::DTypeName(tensor.dtype()), ".");
+    case TENON_DTYPE_F32:
+      return static_cast<double>(*tensor.data<const float>());
+    case TENON_DTYPE_F64:
+      return *tensor.data<const double>();
+    case TENON_DTYPE_I64:
+      return static_cast<double>(*tensor.data<const int64_t>());
+    case TENON_DTYPE_I32:
+      return static_cast<double>(*tensor.data<const int32_t>());
+    default:
+      throw sdk::Failure(TENON_INVALID_ARGUMENT, "A scalar of an optimiser is ", sdk::DTypeName(tensor.dtype()), ".");
   }
 }
 
@@ -28,8 +33,7 @@ class Optimizer : public CpuKernel {
  public:
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
     sizes_.clear();
-    for (int64_t k = 0; k < count_; ++k)
-      sizes_.push_back(args.input(static_cast<uint32_t>(scalars_ + k)).elements());
+    for (int64_t k = 0; k < count_; ++k) sizes_.push_back(args.input(static_cast<uint32_t>(scalars_ + k)).elements());
     SetThreads(args);
     return TENON_OK;
   }

@@ -24,7 +24,8 @@ PoolShape ReadPool(const sdk::Attributes& attributes, bool fused) {
 bool SupportsPool4(const sdk::Query& query, bool fused, sdk::Value images, sdk::Reason& reason) {
   const std::string p(fused ? "p." : "");
   const sdk::Attributes a = query.attributes();
-  if (images.dtype() != TENON_DTYPE_F32) return reason.No("The data is ", sdk::DTypeName(images.dtype()), "; this kernel takes f32.");
+  if (images.dtype() != TENON_DTYPE_F32)
+    return reason.No("The data is ", sdk::DTypeName(images.dtype()), "; this kernel takes f32.");
   if (images.rank() != 4) return reason.No("The rank is ", images.rank(), "; this kernel pools images (rank 4).");
   const std::string_view mode = a.String(p + "auto_pad", "NOTSET");
   if (mode != "NOTSET") return reason.No("auto_pad is ", mode, "; this kernel takes explicit pads.");
@@ -94,7 +95,8 @@ class MaxPoolKernel : public CpuKernel {
       for (int64_t c = 0; c < s.c; ++c)
         for (int64_t oh = 0; oh < s.out_h; ++oh)
           for (int64_t ow = 0; ow < s.out_w; ++ow) {
-            const int64_t winner = a.winners[n * a.y_strides.n + c * a.y_strides.c + oh * a.y_strides.h + ow * a.y_strides.w];
+            const int64_t winner =
+                a.winners[n * a.y_strides.n + c * a.y_strides.c + oh * a.y_strides.h + ow * a.y_strides.w];
             const int64_t h = oh * s.stride_h - s.pad_top + winner / s.kernel_w * s.dilation_h;
             const int64_t w = ow * s.stride_w - s.pad_left + winner % s.kernel_w * s.dilation_w;
             *indices++ = winner == 255 ? -1 : ((n * s.c + c) * s.h + h) * s.w + w;
@@ -108,9 +110,12 @@ class MaxPoolKernel : public CpuKernel {
 // org.tenon.cpu.MaxPoolGrad(winners, dy) -> dx.
 class FusedMaxPoolGrad : public CpuKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsPool4(query, true, query.input(1), reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    return SupportsPool4(query, true, query.input(1), reason);
+  }
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
-    for (const uint32_t layout : {0u, uint32_t{kNhwc}}) emitter.Emit(PoolCost(query.output(0), layout), {0, layout}, {layout});
+    for (const uint32_t layout : {0u, uint32_t{kNhwc}})
+      emitter.Emit(PoolCost(query.output(0), layout), {0, layout}, {layout});
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     args_.shape = ReadPool(query.attributes(), true);
@@ -171,7 +176,9 @@ class IndexedMaxPoolGrad : public CpuKernel {
 // AveragePool, GlobalAveragePool and, with operands exchanged, AveragePoolGrad.
 class AveragePoolKernel : public CpuKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsPool4(query, false, query.input(0), reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    return SupportsPool4(query, false, query.input(0), reason);
+  }
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const sdk::Value images = query.op_type() == "AveragePoolGrad" ? query.output(0) : query.input(0);
     for (const uint32_t layout : {0u, uint32_t{kNhwc}}) emitter.Emit(PoolCost(images, layout), {layout}, {layout});
@@ -196,8 +203,10 @@ class AveragePoolKernel : public CpuKernel {
     a.x = call.in<float>(0);
     a.y = call.out<float>(0);
     KernelPool pool(host(), error, threads_);
-    if (gradient_) routines().average_pool_grad(a, pool.parallel());
-    else routines().average_pool(a, pool.parallel());
+    if (gradient_)
+      routines().average_pool_grad(a, pool.parallel());
+    else
+      routines().average_pool(a, pool.parallel());
     return pool.code();
   }
 
@@ -235,8 +244,11 @@ void AddPoolKernels(KernelList& kernels) {
 }
 
 void AddPoolFused(FusedList& fused) {
-  fused.push_back(sdk::FusedBuilder("max_pool", "pattern(%x) { %p = MaxPool(%x) return %p }", kDomain, kFusedMaxPool, kDeviceKind)
-                      .Priority(1).Saved(kWinners).Gradient(&kGradient));
+  fused.push_back(
+      sdk::FusedBuilder("max_pool", "pattern(%x) { %p = MaxPool(%x) return %p }", kDomain, kFusedMaxPool, kDeviceKind)
+          .Priority(1)
+          .Saved(kWinners)
+          .Gradient(&kGradient));
 }
 
 }  // namespace tenon::cpu

@@ -18,14 +18,18 @@ bool AxesFromShapes(sdk::Dims x, sdk::Dims y, bool keepdims, uint64_t& axes) {
   uint64_t early = 0, late = 0;
   uint32_t at = 0;
   for (uint32_t axis = 0; axis < x.size(); ++axis) {
-    if (at < y.size() && x[axis] == y[at]) ++at;
-    else early |= Bit(axis);
+    if (at < y.size() && x[axis] == y[at])
+      ++at;
+    else
+      early |= Bit(axis);
   }
   const bool found = at == y.size();
   at = y.size();
   for (uint32_t axis = x.size(); axis-- > 0;) {
-    if (at > 0 && x[axis] == y[at - 1]) --at;
-    else late |= Bit(axis);
+    if (at > 0 && x[axis] == y[at - 1])
+      --at;
+    else
+      late |= Bit(axis);
   }
   uint64_t ones = 0;
   for (uint32_t axis = 0; axis < x.size(); ++axis) ones |= x[axis] == 1 ? Bit(axis) : 0;
@@ -81,7 +85,9 @@ class ReduceKernel : public CpuKernel {
   }
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    args_.op = query.op_type() == "ReduceMean" ? ReduceOp::kMean : query.op_type() == "ReduceMax" ? ReduceOp::kMax : ReduceOp::kSum;
+    args_.op = query.op_type() == "ReduceMean"  ? ReduceOp::kMean
+               : query.op_type() == "ReduceMax" ? ReduceOp::kMax
+                                                : ReduceOp::kSum;
     ReducedAxes(query, axes_);
     return TENON_OK;
   }

@@ -24,9 +24,12 @@ bool RowsOf(sdk::Dims dims, SoftmaxAxis softmax, Rows& out) {
   out = {1, 1};
   for (int64_t i = 0; i < rank; ++i) {
     const int64_t size = dims[static_cast<uint32_t>(i)];
-    if (i < axis) out.rows *= size;
-    else if (i == axis || softmax.flattened) out.columns *= size;
-    else if (size != 1) return false;
+    if (i < axis)
+      out.rows *= size;
+    else if (i == axis || softmax.flattened)
+      out.columns *= size;
+    else if (size != 1)
+      return false;
   }
   return true;
 }
@@ -79,7 +82,8 @@ class SoftmaxGradKernel : public SoftmaxBase {
 }  // namespace
 
 void AddSoftmaxKernels(KernelList& kernels) {
-  for (const std::string_view op_type : {"Softmax", "LogSoftmax"}) kernels.push_back(Def<SoftmaxKernel>("", op_type, "softmax"));
+  for (const std::string_view op_type : {"Softmax", "LogSoftmax"})
+    kernels.push_back(Def<SoftmaxKernel>("", op_type, "softmax"));
   for (const std::string_view op_type : {"SoftmaxGrad", "LogSoftmaxGrad"})
     kernels.push_back(Def<SoftmaxGradKernel>("tenon", op_type, "softmax_grad"));
 }

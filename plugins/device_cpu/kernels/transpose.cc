@@ -8,9 +8,11 @@ class TransposeKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     const sdk::Value x = query.input(0);
-    if (x.dtype() != TENON_DTYPE_F32) return reason.No("The data is ", sdk::DTypeName(x.dtype()), "; this kernel takes f32.");
+    if (x.dtype() != TENON_DTYPE_F32)
+      return reason.No("The data is ", sdk::DTypeName(x.dtype()), "; this kernel takes f32.");
     uint32_t lead = 0, split = 0;
-    return Blocks(query.attributes(), x.rank(), lead, split) || reason.No("The permutation is not an exchange of two blocks of axes.");
+    return Blocks(query.attributes(), x.rank(), lead, split) ||
+           reason.No("The permutation is not an exchange of two blocks of axes.");
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     Blocks(query.attributes(), query.input(0).rank(), lead_, split_);

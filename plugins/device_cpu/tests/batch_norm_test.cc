@@ -5,16 +5,21 @@ namespace {
 
 TEST(BatchNorm, StatisticsValuesAndGradientsAgreeWithDoublePrecision) {
   for (const Routines* r : AllRoutines())
-    for (const BatchNormShape s : {BatchNormShape{30, 5, 1}, BatchNormShape{64, 33, 1}, BatchNormShape{3, 4, 49}, BatchNormShape{2, 3, 8}})
+    for (const BatchNormShape s :
+         {BatchNormShape{30, 5, 1}, BatchNormShape{64, 33, 1}, BatchNormShape{3, 4, 49}, BatchNormShape{2, 3, 8}})
       for (const bool training : {true, false}) {
         const int64_t count = s.outer * s.channels * s.inner, m = s.outer * s.inner;
-        const auto x = Random(count, 1, 5, 7), dy = Random(count, 2), scale = Random(s.channels, 3, 0.5f, 2), bias = Random(s.channels, 4);
-        Array<float> mean(s.channels, 6.1f), var(s.channels, 0.4f), inv_std(s.channels), y(count), dx(count), d_scale(s.channels), d_bias(s.channels);
+        const auto x = Random(count, 1, 5, 7), dy = Random(count, 2), scale = Random(s.channels, 3, 0.5f, 2),
+                   bias = Random(s.channels, 4);
+        Array<float> mean(s.channels, 6.1f), var(s.channels, 0.4f), inv_std(s.channels), y(count), dx(count),
+            d_scale(s.channels), d_bias(s.channels);
         if (training) r->batch_norm_stats({s, x.get(), mean.get(), var.get()}, Threads(2));
         for (int64_t c = 0; c < s.channels; ++c) inv_std[c] = 1 / std::sqrt(var[c] + 1e-5f);
-        r->batch_norm_apply({s, x.get(), mean.get(), inv_std.get(), scale.get(), bias.get(), false, y.get()}, Threads(2));
-        r->batch_norm_grad({s, x.get(), dy.get(), mean.get(), inv_std.get(), scale.get(), training, dx.get(), d_scale.get(),
-                            d_bias.get()}, Threads(2));
+        r->batch_norm_apply({s, x.get(), mean.get(), inv_std.get(), scale.get(), bias.get(), false, y.get()},
+                            Threads(2));
+        r->batch_norm_grad({s, x.get(), dy.get(), mean.get(), inv_std.get(), scale.get(), training, dx.get(),
+                            d_scale.get(), d_bias.get()},
+                           Threads(2));
         for (int64_t c = 0; c < s.channels; ++c) {
           const auto at = [&](int64_t i) { return (i / s.inner * s.channels + c) * s.inner + i % s.inner; };
           double mu = mean[c], v = var[c], db = 0, ds = 0;

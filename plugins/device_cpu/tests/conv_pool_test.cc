@@ -31,7 +31,8 @@ Expected Compute(const ConvPoolShape& s, const float* x, const Strides4& xt, con
     for (int64_t c = 0; c < s.c; ++c)
       for (int64_t kh = 0; kh < s.kh; ++kh)
         for (int64_t kw = 0; kw < s.kw; ++kw)
-          sum += At(s, x, xt, n, c, i * s.stride_h - s.pad_top + kh * s.dilation_h, j * s.stride_w - s.pad_left + kw * s.dilation_w) *
+          sum += At(s, x, xt, n, c, i * s.stride_h - s.pad_top + kh * s.dilation_h,
+                    j * s.stride_w - s.pad_left + kw * s.dilation_w) *
                  double{w[o * kernel + (c * s.kh + kh) * s.kw + kw]};
     return sum + (b != nullptr ? double{b[o]} : 0.0);
   };
@@ -60,18 +61,21 @@ Expected Compute(const ConvPoolShape& s, const float* x, const Strides4& xt, con
                 const int64_t h = h0 + kh * s.dilation_h, v = w0 + kw * s.dilation_w;
                 const int64_t k = o * kernel + (c * s.kh + kh) * s.kw + kw;
                 e.dw[static_cast<size_t>(k)] += g * At(s, x, xt, n, c, h, v);
-                if (h >= 0 && v >= 0 && h < s.h && v < s.w) e.dx[static_cast<size_t>(((n * s.c + c) * s.h + h) * s.w + v)] += g * double{w[k]};
+                if (h >= 0 && v >= 0 && h < s.h && v < s.w)
+                  e.dx[static_cast<size_t>(((n * s.c + c) * s.h + h) * s.w + v)] += g * double{w[k]};
               }
         }
   return e;
 }
 
 std::string Name(const Routines& r, const ConvPoolShape& s) {
-  return std::string(r.isa) + " n" + std::to_string(s.n) + " c" + std::to_string(s.c) + " " + std::to_string(s.h) + "x" +
-         std::to_string(s.w) + " oc" + std::to_string(s.oc) + " k" + std::to_string(s.kh) + "x" + std::to_string(s.kw);
+  return std::string(r.isa) + " n" + std::to_string(s.n) + " c" + std::to_string(s.c) + " " + std::to_string(s.h) +
+         "x" + std::to_string(s.w) + " oc" + std::to_string(s.oc) + " k" + std::to_string(s.kh) + "x" +
+         std::to_string(s.kw);
 }
 
-void Check(const Routines& r, const ConvPoolShape& s, bool channel_last_x, bool channel_last_y, bool bias, int64_t threads) {
+void Check(const Routines& r, const ConvPoolShape& s, bool channel_last_x, bool channel_last_y, bool bias,
+           int64_t threads) {
   SCOPED_TRACE(Name(r, s));
   const auto x = Random(Count(s), 1), w = Random(s.oc * s.c * s.kh * s.kw, 2), b = Random(s.oc, 3);
   const auto dy = Random(PooledCount(s), 4);
@@ -79,7 +83,8 @@ void Check(const Routines& r, const ConvPoolShape& s, bool channel_last_x, bool 
   // Without a pool nobody may ask for winners; all are position 0.
   Array<uint8_t> winners(PooledCount(s), static_cast<uint8_t>(s.pool_h == 1 ? 0 : 99));
   const Strides4 xt = channel_last_x ? NhwcStrides(s.c, s.h, s.w) : NchwStrides(s.c, s.h, s.w);
-  const Strides4 yt = channel_last_y ? NhwcStrides(s.oc, s.PooledH(), s.PooledW()) : NchwStrides(s.oc, s.PooledH(), s.PooledW());
+  const Strides4 yt =
+      channel_last_y ? NhwcStrides(s.oc, s.PooledH(), s.PooledW()) : NchwStrides(s.oc, s.PooledH(), s.PooledW());
   ConvPoolForwardArgs f;
   f.shape = s, f.x = x.get(), f.x_strides = xt, f.weights = w.get(), f.bias = bias ? b.get() : nullptr, f.y = y.get();
   f.y_strides = yt, f.winners = s.pool_h == 1 && bias ? nullptr : winners.get();
@@ -120,9 +125,10 @@ ConvPoolShape Shape(int64_t n, int64_t c, int64_t h, int64_t w, int64_t oc, int6
 }
 
 TEST(ConvPool, AgreesWithDoublePrecision) {
-  std::vector<ConvPoolShape> shapes = {Shape(3, 1, 12, 12, 6, 5, 2, 2),  Shape(5, 6, 10, 10, 16, 5, 0, 2), Shape(2, 3, 9, 11, 5, 3, 1, 3),
-                                       Shape(1, 2, 5, 5, 1, 1, 0, 1),    Shape(2, 17, 6, 7, 33, 3, 1, 1),  Shape(2, 4, 8, 8, 70, 2, 0, 2),
-                                       Shape(4, 1, 7, 30, 9, 7, 3, 1),   Shape(1, 9, 4, 4, 3, 4, 0, 1),    Shape(2, 3, 13, 13, 20, 3, 0, 4)};
+  std::vector<ConvPoolShape> shapes = {
+      Shape(3, 1, 12, 12, 6, 5, 2, 2), Shape(5, 6, 10, 10, 16, 5, 0, 2), Shape(2, 3, 9, 11, 5, 3, 1, 3),
+      Shape(1, 2, 5, 5, 1, 1, 0, 1),   Shape(2, 17, 6, 7, 33, 3, 1, 1),  Shape(2, 4, 8, 8, 70, 2, 0, 2),
+      Shape(4, 1, 7, 30, 9, 7, 3, 1),  Shape(1, 9, 4, 4, 3, 4, 0, 1),    Shape(2, 3, 13, 13, 20, 3, 0, 4)};
   ConvPoolShape odd = Shape(2, 3, 15, 14, 7, 3, 1, 2);
   odd.stride_h = 2, odd.dilation_w = 2, odd.pad_left = 2, odd.pad_bottom = 0, odd.kw = 4;
   shapes.push_back(odd);
@@ -153,8 +159,10 @@ TEST(ConvPool, ThreadsGiveTheSameBits) {
       Workspace fs(r->conv_pool_forward_workspace(f, 1 + t));
       r->conv_pool_forward(f, fs.get(), Threads(1 + t));
       ConvPoolBackwardArgs g;
-      g.shape = s, g.x = x.get(), g.x_strides = f.x_strides, g.weights = w.get(), g.dy = dy.get(), g.dy_strides = f.y_strides;
-      g.y = y.get(), g.y_strides = f.y_strides, g.winners = winners.get(), g.dx = dx[t].get(), g.dx_strides = f.x_strides;
+      g.shape = s, g.x = x.get(), g.x_strides = f.x_strides, g.weights = w.get(), g.dy = dy.get(),
+      g.dy_strides = f.y_strides;
+      g.y = y.get(), g.y_strides = f.y_strides, g.winners = winners.get(), g.dx = dx[t].get(),
+      g.dx_strides = f.x_strides;
       g.dw = dw[t].get(), g.db = db[t].get();
       Workspace gs(r->conv_pool_backward_workspace(g, 1 + t));
       r->conv_pool_backward(g, gs.get(), Threads(1 + t));

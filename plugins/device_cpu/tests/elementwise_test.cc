@@ -5,22 +5,33 @@ namespace {
 
 double Exact(UnaryOp op, double x) {
   switch (op) {
-    case UnaryOp::kRelu: return x > 0 ? x : 0;
-    case UnaryOp::kLeakyRelu: return x < 0 ? 0.1f * x : x;
-    case UnaryOp::kSigmoid: return 1 / (1 + std::exp(-x));
-    case UnaryOp::kTanh: return std::tanh(x);
-    case UnaryOp::kExp: return std::exp(x);
-    case UnaryOp::kLog: return std::log(x);
-    case UnaryOp::kSqrt: return std::sqrt(x);
-    case UnaryOp::kNeg: return -x;
-    case UnaryOp::kAbs: return std::abs(x);
-    case UnaryOp::kReciprocal: return 1 / x;
+    case UnaryOp::kRelu:
+      return x > 0 ? x : 0;
+    case UnaryOp::kLeakyRelu:
+      return x < 0 ? 0.1f * x : x;
+    case UnaryOp::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case UnaryOp::kTanh:
+      return std::tanh(x);
+    case UnaryOp::kExp:
+      return std::exp(x);
+    case UnaryOp::kLog:
+      return std::log(x);
+    case UnaryOp::kSqrt:
+      return std::sqrt(x);
+    case UnaryOp::kNeg:
+      return -x;
+    case UnaryOp::kAbs:
+      return std::abs(x);
+    case UnaryOp::kReciprocal:
+      return 1 / x;
   }
   return 0;
 }
 
-constexpr UnaryOp kAllUnary[] = {UnaryOp::kRelu, UnaryOp::kLeakyRelu, UnaryOp::kSigmoid, UnaryOp::kTanh, UnaryOp::kExp,
-                                 UnaryOp::kLog,  UnaryOp::kSqrt,      UnaryOp::kNeg,     UnaryOp::kAbs,  UnaryOp::kReciprocal};
+constexpr UnaryOp kAllUnary[] = {UnaryOp::kRelu, UnaryOp::kLeakyRelu, UnaryOp::kSigmoid, UnaryOp::kTanh,
+                                 UnaryOp::kExp,  UnaryOp::kLog,       UnaryOp::kSqrt,    UnaryOp::kNeg,
+                                 UnaryOp::kAbs,  UnaryOp::kReciprocal};
 
 TEST(Unary, FewUlpsFromDoublePrecision) {
   for (const Routines* r : AllRoutines())
@@ -34,7 +45,8 @@ TEST(Unary, FewUlpsFromDoublePrecision) {
         r->unary(a, Threads(2));
         for (int64_t i = 0; i < 1003; ++i) {
           const double want = Exact(op, x[i]);
-          ASSERT_NEAR(y[i], want, 4e-7 * std::abs(want) + 1e-37) << r->isa << " op " << static_cast<int>(op) << " of " << x[i];
+          ASSERT_NEAR(y[i], want, 4e-7 * std::abs(want) + 1e-37)
+              << r->isa << " op " << static_cast<int>(op) << " of " << x[i];
         }
       }
 }
@@ -147,7 +159,9 @@ TEST(Reduce, AllFormsAgreeWithDoublePrecision) {
                 sum += v;
                 top = std::max(top, v);
               }
-            const double want = op == ReduceOp::kSum ? sum : op == ReduceOp::kMax ? top : sum / static_cast<double>(p.r0 * p.r1);
+            const double want = op == ReduceOp::kSum   ? sum
+                                : op == ReduceOp::kMax ? top
+                                                       : sum / static_cast<double>(p.r0 * p.r1);
             ASSERT_NEAR(y[a * p.k1 + b], want, 1e-4 * (op == ReduceOp::kSum ? 1 : 0.01)) << r->isa << form;
           }
       }

@@ -15,7 +15,9 @@ void Check(const Routines& r, const Case& t, int64_t threads) {
   g.m = t.m, g.n = t.n, g.k = t.k, g.alpha = t.alpha, g.relu = t.relu, g.accumulate = t.accumulate;
   const int64_t lda = (t.a_transposed ? t.m : t.k) + pad, ldb = (t.b_transposed ? t.k : t.n) + pad, ldc = t.n + pad;
   // Operands end exactly at their last element.
-  auto extent = [&](int64_t rows, int64_t cols) { return rows == 0 || cols == 0 ? 0 : (rows - 1) * (cols + pad) + cols; };
+  auto extent = [&](int64_t rows, int64_t cols) {
+    return rows == 0 || cols == 0 ? 0 : (rows - 1) * (cols + pad) + cols;
+  };
   const auto a = Random(t.a_transposed ? extent(t.k, t.m) : extent(t.m, t.k), 1);
   const auto b = Random(t.b_transposed ? extent(t.n, t.k) : extent(t.k, t.n), 2);
   auto c = Random(extent(t.m, t.n), 3);
@@ -52,8 +54,9 @@ void Check(const Routines& r, const Case& t, int64_t threads) {
 }
 
 TEST(Gemm, AgreesWithDoublePrecisionForAllShapesAndTransposes) {
-  const int64_t sizes[][3] = {{1, 1, 1},   {1, 17, 40},  {2, 5, 3},    {3, 64, 33},  {5, 7, 9},     {6, 16, 8},    {7, 33, 1},
-                              {12, 10, 84}, {32, 10, 84}, {32, 120, 400}, {84, 120, 32}, {13, 31, 29}, {33, 15, 64}, {10, 300, 5}};
+  const int64_t sizes[][3] = {{1, 1, 1},     {1, 17, 40},  {2, 5, 3},    {3, 64, 33},  {5, 7, 9},
+                              {6, 16, 8},    {7, 33, 1},   {12, 10, 84}, {32, 10, 84}, {32, 120, 400},
+                              {84, 120, 32}, {13, 31, 29}, {33, 15, 64}, {10, 300, 5}};
   for (const Routines* r : AllRoutines())
     for (auto& s : sizes)
       for (int form = 0; form < 4; ++form) {
@@ -67,8 +70,10 @@ TEST(Gemm, FinishesAsTold) {
     for (int form = 0; form < 4; ++form)
       for (int finish = 0; finish < 16; ++finish)
         for (int64_t m : {2, 19, 70})
-          Check(*r, {m, 37, 21, (form & 1) != 0, (form & 2) != 0, (finish & 1) != 0, (finish & 2) != 0, (finish & 4) != 0,
-                     (finish & 8) != 0, 0.5f}, 1);
+          Check(*r,
+                {m, 37, 21, (form & 1) != 0, (form & 2) != 0, (finish & 1) != 0, (finish & 2) != 0, (finish & 4) != 0,
+                 (finish & 8) != 0, 0.5f},
+                1);
 }
 
 TEST(Gemm, CutsLongProducts) {
@@ -104,7 +109,8 @@ TEST(Gemm, NanPassesThroughRelu) {
   for (const Routines* r : AllRoutines()) {
     Array<float> a(4, std::nanf("")), b(4, 1.0f), c(4);
     GemmArgs g;
-    g.m = g.n = g.k = 2, g.a = a.get(), g.a_row = 2, g.b = b.get(), g.b_row = 2, g.c = c.get(), g.c_row = 2, g.relu = true;
+    g.m = g.n = g.k = 2, g.a = a.get(), g.a_row = 2, g.b = b.get(), g.b_row = 2, g.c = c.get(), g.c_row = 2,
+    g.relu = true;
     Workspace space(r->gemm_workspace(g, 1));
     r->gemm(g, space.get(), {});
     EXPECT_TRUE(std::isnan(c[0])) << r->isa;

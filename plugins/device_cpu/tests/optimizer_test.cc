@@ -41,7 +41,8 @@ TEST(Optimizer, AdamFollowsItsFormula) {
         a.p_out = p.get(), a.m_out = m.get(), a.v_out = v.get();
         std::vector<double> want;
         for (int64_t i = 0; i < n; ++i) {
-          const double d = g[i] + (decoupled ? 0 : 0.1 * p[i]), mm = 0.9 * m[i] + 0.1 * d, vv = 0.999 * v[i] + 0.001 * d * d;
+          const double d = g[i] + (decoupled ? 0 : 0.1 * p[i]), mm = 0.9 * m[i] + 0.1 * d,
+                       vv = 0.999 * v[i] + 0.001 * d * d;
           want.push_back(p[i] * (decoupled ? 1 - 0.001 : 1) - 0.01 / a.bias1 * mm / (std::sqrt(vv / a.bias2) + 1e-8));
         }
         r->adam(a, Threads(1));

@@ -55,7 +55,8 @@ TEST(MaxPool, ValuesWinnersAndGradient) {
             int64_t at = -1, winner = 255;
             for (int64_t i = 0; i < s.kernel_h; ++i)
               for (int64_t j = 0; j < s.kernel_w; ++j) {
-                const int64_t h = oh * s.stride_h - s.pad_top + i * s.dilation_h, w = ow * s.stride_w - s.pad_left + j * s.dilation_w;
+                const int64_t h = oh * s.stride_h - s.pad_top + i * s.dilation_h,
+                              w = ow * s.stride_w - s.pad_left + j * s.dilation_w;
                 if (h < 0 || w < 0 || h >= s.h || w >= s.w) continue;
                 const int64_t p = n * a.x_strides.n + c * a.x_strides.c + h * a.x_strides.h + w * a.x_strides.w;
                 if (at < 0 || x[p] > best) best = x[p], at = p, winner = i * s.kernel_w + j;
@@ -87,13 +88,15 @@ TEST(AveragePool, ValuesAndGradient) {
             std::vector<int64_t> covered;
             for (int64_t i = 0; i < s.kernel_h; ++i)
               for (int64_t j = 0; j < s.kernel_w; ++j) {
-                const int64_t h = oh * s.stride_h - s.pad_top + i * s.dilation_h, w = ow * s.stride_w - s.pad_left + j * s.dilation_w;
+                const int64_t h = oh * s.stride_h - s.pad_top + i * s.dilation_h,
+                              w = ow * s.stride_w - s.pad_left + j * s.dilation_w;
                 if (h < 0 || w < 0 || h >= s.h || w >= s.w) continue;
                 covered.push_back(n * xs.n + c * xs.c + h * xs.h + w * xs.w);
                 sum += x[covered.back()];
               }
             const int64_t o = n * ys.n + c * ys.c + oh * ys.h + ow * ys.w;
-            const double count = count_padding ? static_cast<double>(s.kernel_h * s.kernel_w) : static_cast<double>(covered.size());
+            const double count =
+                count_padding ? static_cast<double>(s.kernel_h * s.kernel_w) : static_cast<double>(covered.size());
             ASSERT_NEAR(y[o], covered.empty() ? 0 : sum / count, 1e-6) << r->isa;
             for (const int64_t p : covered) want[static_cast<size_t>(p)] += dy[o] / count;
           });

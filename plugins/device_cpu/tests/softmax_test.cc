@@ -24,7 +24,8 @@ TEST(Softmax, AgreesWithDoublePrecision) {
             const double p = std::exp(x[i * columns + c] - top) / sum, d = dy[i * columns + c];
             const double want = log ? x[i * columns + c] - top - std::log(sum) : p;
             ASSERT_NEAR(y[i * columns + c], want, 1e-6 * (1 + std::abs(want))) << r->isa << " " << columns;
-            ASSERT_NEAR(dx[i * columns + c], log ? d - p * all : p * (d - dot), 2e-6 * (1 + std::abs(p * all))) << r->isa;
+            ASSERT_NEAR(dx[i * columns + c], log ? d - p * all : p * (d - dot), 2e-6 * (1 + std::abs(p * all)))
+                << r->isa;
           }
         }
       }
@@ -41,7 +42,8 @@ TEST(CrossEntropy, LossAndGradientAgreeWithDoublePrecision) {
       Array<float> loss(rows), log_prob(rows * columns), d(rows * columns), d2(rows * columns);
       CrossEntropyArgs a;
       a.rows = rows, a.columns = columns, a.scores = x.get(), a.labels64 = labels.get(), a.use_ignore = true;
-      a.ignore_index = -100, a.row_loss = loss.get(), a.log_prob = log_prob.get(), a.d_scores = d.get(), a.scale = 0.25f;
+      a.ignore_index = -100, a.row_loss = loss.get(), a.log_prob = log_prob.get(), a.d_scores = d.get(),
+      a.scale = 0.25f;
       a.row_scale = factor.get();
       r->cross_entropy(a, Threads(1));
       CrossEntropyGradArgs g;

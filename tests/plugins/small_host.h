@@ -7,7 +7,7 @@
 
 #include "tenon/sdk/sdk.h"
 
-namespace tenon::cpu {
+namespace tenon::testing {
 
 // The opened plugin with one device. Aborts the test program when it cannot be opened.
 class SmallHost {
@@ -30,4 +30,4 @@ class SmallHost {
   const tenon_device_vtable* devices_ = nullptr;
 };
 
-}  // namespace tenon::cpu
+}  // namespace tenon::testing

@@ -9,13 +9,12 @@
 
 #include <gtest/gtest.h>
 
-#include "plugins/device_cpu/tests/small_host.h"
+#include "tests/plugins/small_host.h"
 #include "tests/support/op_runner.h"
 
 namespace tenon::testing {
 namespace {
 
-using cpu::SmallHost;
 namespace sdk = tenon::sdk;
 
 SmallHost& TheHost() {
@@ -31,12 +30,16 @@ class AttributeRecords {
     for (const auto& item : attrs.items()) {
       tenon_attribute record = TENON_INIT(tenon_attribute);
       record.name = sdk::Str(item.first);
-      if (const auto* i = std::get_if<std::int64_t>(&item.second)) record.kind = TENON_ATTRIBUTE_INT, record.i64 = *i;
-      else if (const auto* f = std::get_if<double>(&item.second)) record.kind = TENON_ATTRIBUTE_FLOAT, record.f64 = *f;
-      else if (const auto* t = std::get_if<std::string>(&item.second)) record.kind = TENON_ATTRIBUTE_TEXT, record.text = sdk::Str(*t);
+      if (const auto* i = std::get_if<std::int64_t>(&item.second))
+        record.kind = TENON_ATTRIBUTE_INT, record.i64 = *i;
+      else if (const auto* f = std::get_if<double>(&item.second))
+        record.kind = TENON_ATTRIBUTE_FLOAT, record.f64 = *f;
+      else if (const auto* t = std::get_if<std::string>(&item.second))
+        record.kind = TENON_ATTRIBUTE_TEXT, record.text = sdk::Str(*t);
       else if (const auto* n = std::get_if<std::vector<std::int64_t>>(&item.second))
         record.kind = TENON_ATTRIBUTE_INTS, record.ints = n->data(), record.count = n->size();
-      else continue;
+      else
+        continue;
       records_.push_back(record);
     }
   }
@@ -77,8 +80,10 @@ Operand MakeOperand(DType dtype, const Shape& shape, uint32_t layout) {
   operand.dtype = dtype, operand.shape = shape, operand.layout = layout;
   tenon_layout_info info = TENON_INIT(tenon_layout_info);
   SmallHost& host = TheHost();
-  EXPECT_EQ(host.devices().layout_info(host.device(), layout, static_cast<uint32_t>(dtype), static_cast<uint32_t>(shape.rank()),
-                                       shape.dims().data(), &info, nullptr), TENON_OK) << host.last_error();
+  EXPECT_EQ(host.devices().layout_info(host.device(), layout, static_cast<uint32_t>(dtype),
+                                       static_cast<uint32_t>(shape.rank()), shape.dims().data(), &info, nullptr),
+            TENON_OK)
+      << host.last_error();
   operand.memory.resize(info.bytes + 64, std::byte{0xff});
   return operand;
 }
@@ -123,7 +128,8 @@ class KernelRun {
       return static_cast<int32_t>(TENON_OK);
     };
     if (def_.vtable->query_layouts != nullptr) {
-      EXPECT_EQ(def_.vtable->query_layouts(TheHost().plugin(), &def_, &query_, &sink, nullptr), TENON_OK) << TheHost().last_error();
+      EXPECT_EQ(def_.vtable->query_layouts(TheHost().plugin(), &def_, &query_, &sink, nullptr), TENON_OK)
+          << TheHost().last_error();
     }
     if (found.empty()) found.push_back({});
     return found;
@@ -137,13 +143,17 @@ class KernelRun {
       if (kernel != nullptr) def_.vtable->destroy(kernel);
       return InvalidArgument("{}", host.last_error().empty() ? stage : host.last_error());
     };
-    if (def_.vtable->create(host.plugin(), &def_, &query_, &kernel, nullptr) != TENON_OK) return failure("create failed");
+    if (def_.vtable->create(host.plugin(), &def_, &query_, &kernel, nullptr) != TENON_OK)
+      return failure("create failed");
     tenon_plan_result plan = TENON_INIT(tenon_plan_result);
     tenon_plan_args args = TENON_INIT(tenon_plan_args);
-    args.inputs = inputs_.data(), args.input_count = static_cast<uint32_t>(inputs_.size()), args.input_stride = sizeof(tenon_value_desc);
-    args.outputs = outputs_.data(), args.output_count = static_cast<uint32_t>(outputs_.size()), args.output_stride = sizeof(tenon_value_desc);
+    args.inputs = inputs_.data(), args.input_count = static_cast<uint32_t>(inputs_.size()),
+    args.input_stride = sizeof(tenon_value_desc);
+    args.outputs = outputs_.data(), args.output_count = static_cast<uint32_t>(outputs_.size()),
+    args.output_stride = sizeof(tenon_value_desc);
     args.thread_budget = 2;
-    if (def_.vtable->plan != nullptr && def_.vtable->plan(kernel, &args, &plan, nullptr) != TENON_OK) return failure("plan failed");
+    if (def_.vtable->plan != nullptr && def_.vtable->plan(kernel, &args, &plan, nullptr) != TENON_OK)
+      return failure("plan failed");
     std::vector<Operand> in(call_.inputs.size()), out(shapes_.size());
     std::vector<tenon_tensor> in_views, out_views;
     for (size_t i = 0; i < in.size(); ++i) {
@@ -161,8 +171,10 @@ class KernelRun {
     }
     std::vector<std::byte> workspace(plan.workspace_bytes + 64, std::byte{0xff});
     tenon_kernel_call record = TENON_INIT(tenon_kernel_call);
-    record.inputs = in_views.data(), record.input_count = static_cast<uint32_t>(in.size()), record.input_stride = sizeof(tenon_tensor);
-    record.outputs = out_views.data(), record.output_count = static_cast<uint32_t>(out.size()), record.output_stride = sizeof(tenon_tensor);
+    record.inputs = in_views.data(), record.input_count = static_cast<uint32_t>(in.size()),
+    record.input_stride = sizeof(tenon_tensor);
+    record.outputs = out_views.data(), record.output_count = static_cast<uint32_t>(out.size()),
+    record.output_stride = sizeof(tenon_tensor);
     const auto address = reinterpret_cast<std::uintptr_t>(workspace.data());
     record.workspace = address + (64 - address % 64) % 64;
     record.workspace_bytes = plan.workspace_bytes;
@@ -181,10 +193,12 @@ class KernelRun {
       const Tensor& t = call_.inputs[i];
       in_shapes_.resize(call_.inputs.size());
       if (t.defined()) in_shapes_[i] = t.shape();
-      inputs_.push_back(t.defined() ? testing::Describe(t.dtype(), in_shapes_[i], i < s.inputs.size() ? s.inputs[i] : 0) : Absent());
+      inputs_.push_back(t.defined() ? testing::Describe(t.dtype(), in_shapes_[i], i < s.inputs.size() ? s.inputs[i] : 0)
+                                    : Absent());
     }
     for (size_t i = 0; i < shapes_.size(); ++i)
-      outputs_.push_back(testing::Describe(checked_.outputs[i].dtype, shapes_[i], i < s.outputs.size() ? s.outputs[i] : 0));
+      outputs_.push_back(
+          testing::Describe(checked_.outputs[i].dtype, shapes_[i], i < s.outputs.size() ? s.outputs[i] : 0));
     query_ = TENON_INIT(tenon_kernel_query);
     query_.domain = sdk::Str(call_.domain);
     query_.op_type = sdk::Str(call_.op);
@@ -193,8 +207,10 @@ class KernelRun {
     query_.attributes = attributes_.records().data();
     query_.attribute_count = static_cast<uint32_t>(attributes_.records().size());
     query_.attribute_stride = sizeof(tenon_attribute);
-    query_.inputs = inputs_.data(), query_.input_count = static_cast<uint32_t>(inputs_.size()), query_.input_stride = sizeof(tenon_value_desc);
-    query_.outputs = outputs_.data(), query_.output_count = static_cast<uint32_t>(outputs_.size()), query_.output_stride = sizeof(tenon_value_desc);
+    query_.inputs = inputs_.data(), query_.input_count = static_cast<uint32_t>(inputs_.size()),
+    query_.input_stride = sizeof(tenon_value_desc);
+    query_.outputs = outputs_.data(), query_.output_count = static_cast<uint32_t>(outputs_.size()),
+    query_.output_stride = sizeof(tenon_value_desc);
     query_.device_kind = sdk::Str("cpu");
     query_.device = TheHost().device();
   }
@@ -208,7 +224,8 @@ class KernelRun {
     Operand converted;  // a copy of an operand would lie at another alignment
     if (operand.layout != 0) converted = Convert(operand, 0);
     Tensor tensor(operand.dtype, operand.shape);
-    std::memcpy(tensor.raw(), operand.layout != 0 ? converted.data() : operand.data(), static_cast<size_t>(tensor.bytes()));
+    std::memcpy(tensor.raw(), operand.layout != 0 ? converted.data() : operand.data(),
+                static_cast<size_t>(tensor.bytes()));
     return tensor;
   }
   static Operand Convert(Operand& from, uint32_t layout) {
@@ -272,8 +289,10 @@ Result<std::vector<Tensor>> RunOnCpu(const OpCall& call) {
       auto result = run.Run(signature);
       if (!result.ok()) return result;
       ++Counts()[call.op];
-      if (kept.empty()) kept = std::move(result).value();
-      else ExpectSame(kept, *result, call.op + " in another layout");
+      if (kept.empty())
+        kept = std::move(result).value();
+      else
+        ExpectSame(kept, *result, call.op + " in another layout");
     }
     return kept;
   }

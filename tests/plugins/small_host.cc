@@ -1,4 +1,4 @@
-#include "plugins/device_cpu/tests/small_host.h"
+#include "tests/plugins/small_host.h"
 
 #include <dlfcn.h>
 
@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace tenon::cpu {
+namespace tenon::testing {
+
+namespace sdk = tenon::sdk;
 namespace {
 
 [[noreturn]] void Die(const std::string& text) {
@@ -27,7 +29,8 @@ void FillServices(tenon_host_api& api) {
   api.log = [](tenon_host*, uint32_t, tenon_str, tenon_str, uint32_t) {};
   api.thread_budget = [](tenon_host*) { return 2u; };
   // Pieces in reverse order: nothing may depend on which comes first.
-  api.parallel_for = [](tenon_host*, uint64_t count, uint64_t grain, uint32_t, tenon_range_fn fn, void* user, tenon_error*) {
+  api.parallel_for = [](tenon_host*, uint64_t count, uint64_t grain, uint32_t, tenon_range_fn fn, void* user,
+                        tenon_error*) {
     const uint64_t step = grain == 0 ? 1 : grain;
     for (uint64_t piece = (count + step - 1) / step; piece-- > 0;) {
       const uint64_t begin = piece * step;
@@ -78,4 +81,4 @@ SmallHost::SmallHost(const std::string& path, const std::string& isa) : isa_(isa
   if (devices_->open(plugin_, 0, &device_, nullptr) != TENON_OK) Die("The device cannot be opened: " + error_);
 }
 
-}  // namespace tenon::cpu
+}  // namespace tenon::testing
