@@ -307,7 +307,10 @@ Result<const PluginDevice*> PluginRegistry::FindDevice(const std::string& text) 
     });
   };
   if (!offered()) OpenDevicePlugins(kind);
-  if (!offered()) return NoDevice(kind);
+  if (!offered()) {
+    LoadAll();  // so that the message can name every kind that there is
+    return NoDevice(kind);
+  }
   return ChooseDevice(kind, index);
 }
 
