@@ -124,9 +124,7 @@ struct ConfigCodec<T> {
   static void Read(const ConfigNode& node, const Bounds&, T& out, ConfigReader& reader) {
     if (const auto index = ReadName(node, ConfigNamesOf(T{}), reader)) out = static_cast<T>(*index);
   }
-  static ConfigNode Write(T value) {
-    return TextNode(ConfigNamesOf(T{})[static_cast<std::size_t>(value)]);
-  }
+  static ConfigNode Write(T value) { return TextNode(ConfigNamesOf(T{})[static_cast<std::size_t>(value)]); }
 };
 
 template <>
@@ -165,7 +163,9 @@ struct ConfigCodec<std::optional<T>> {
     ConfigCodec<T>::Read(node, bounds, value, reader);
     out = std::move(value);
   }
-  static ConfigNode Write(const std::optional<T>& value) { return value ? ConfigCodec<T>::Write(*value) : ConfigNode(); }
+  static ConfigNode Write(const std::optional<T>& value) {
+    return value ? ConfigCodec<T>::Write(*value) : ConfigNode();
+  }
 };
 
 template <class T>

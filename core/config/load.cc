@@ -38,7 +38,8 @@ Result<std::string> ReadFile(const std::string& name, const Place& place) {
     text.append(buffer, static_cast<std::size_t>(in.gcount()));
   }
   if (text.size() > kMaxFileBytes) {
-    return InvalidArgument("'{}' is larger than {} MiB: this is not a config.", name, kMaxFileBytes >> 20).At(place.ToString());
+    return InvalidArgument("'{}' is larger than {} MiB: this is not a config.", name, kMaxFileBytes >> 20)
+        .At(place.ToString());
   }
   if (!in.eof()) {
     return InvalidArgument("The config file '{}' cannot be read: {}.", name, std::strerror(errno)).At(place.ToString());
@@ -89,7 +90,8 @@ class Loader {
       if (entry == nullptr) continue;
       if (found != nullptr) {
         return InvalidArgument("'{}' and '{}' (line {}) mean the same. Keep one.", entry->key, found->key,
-                               found->key_place.line).At(entry->key_place.ToString());
+                               found->key_place.line)
+            .At(entry->key_place.ToString());
       }
       found = entry;
     }

@@ -125,7 +125,8 @@ struct Setter {
     const std::optional<std::size_t> index = AsIndex(parts[depth]);
     const std::size_t count = list.items().size();
     if (!index || *index >= count) {
-      const std::string range = count == 0 ? "is an empty list" : fmt::format("is a list with entries 0 to {}", count - 1);
+      const std::string range =
+          count == 0 ? "is an empty list" : fmt::format("is a list with entries 0 to {}", count - 1);
       problems.Add(place, "'{}' {}{}, so '{}' cannot be set in it.", PathUpTo(depth), range, Where(list), parts[depth]);
       return list;
     }
@@ -144,7 +145,9 @@ struct Setter {
 
 ConfigNode ReadOverrideValue(std::string_view text, const Place& place, ConfigProblems& problems) {
   const bool flow = !text.empty() && std::string_view("[{\"'").find(text[0]) != std::string_view::npos;
-  if (!flow) return IsNullText(text) ? ConfigNode::Null(place) : ConfigNode::Scalar(std::string(text), ScalarStyle::kPlain, place);
+  if (!flow)
+    return IsNullText(text) ? ConfigNode::Null(place)
+                            : ConfigNode::Scalar(std::string(text), ScalarStyle::kPlain, place);
   Result<ConfigNode> value = ReadFlowYaml(text, place);
   if (value.ok()) return WithoutDeleteKeys(*value, problems);
   problems.Add(place, "The value is not YAML in flow form. {}", value.status().message());

@@ -96,10 +96,14 @@ const ConfigNode* ConfigNode::Find(std::string_view key) const {
 
 std::string ConfigNode::Describe() const {
   switch (kind()) {
-    case Kind::kNull: return "nothing";
-    case Kind::kList: return "a list";
-    case Kind::kMap: return "a map";
-    case Kind::kScalar: break;
+    case Kind::kNull:
+      return "nothing";
+    case Kind::kList:
+      return "a list";
+    case Kind::kMap:
+      return "a map";
+    case Kind::kScalar:
+      break;
   }
   const std::string shown = Shortened(text());
   if (style() == ScalarStyle::kQuoted) return fmt::format("the quoted text '{}'", shown);

@@ -25,14 +25,17 @@ class Filler {
 
   ConfigNode Fill(const ConfigNode& node) {
     switch (node.kind()) {
-      case ConfigNode::Kind::kNull: return node;
-      case ConfigNode::Kind::kScalar: return FillScalar(node);
+      case ConfigNode::Kind::kNull:
+        return node;
+      case ConfigNode::Kind::kScalar:
+        return FillScalar(node);
       case ConfigNode::Kind::kList: {
         std::vector<ConfigNode> items;
         for (const ConfigNode& item : node.items()) items.push_back(Fill(item));
         return ConfigNode::List(std::move(items), node.place());
       }
-      case ConfigNode::Kind::kMap: break;
+      case ConfigNode::Kind::kMap:
+        break;
     }
     std::vector<ConfigEntry> entries;
     for (const ConfigEntry& entry : node.entries()) entries.push_back({entry.key, entry.key_place, Fill(entry.value)});
@@ -78,7 +81,8 @@ class Filler {
     const std::optional<std::string> value = environment_(name);
     if (colon == std::string_view::npos) {
       if (!value) {
-        problems_.Add(place, "The environment variable {} is not set. Set it, or give a default: ${{{}:value}}.", name, name);
+        problems_.Add(place, "The environment variable {} is not set. Set it, or give a default: ${{{}:value}}.", name,
+                      name);
         return false;
       }
       out += *value;

@@ -24,7 +24,7 @@ struct Decimal {
   bool negative = false;
   std::string whole;
   std::string fraction;
-  std::string exponent;  // with its sign; empty when there is none
+  std::string exponent;    // with its sign; empty when there is none
   std::size_t length = 0;  // characters used
   bool has_point = false;
 };
@@ -100,8 +100,8 @@ std::string AmbiguityOf(std::string_view text) {
     const auto value = InBase(rest.substr(2), base);
     if (!value || rest[2] == '-') return "";
     const char* name = base == 16 ? "hexadecimal" : base == 8 ? "octal" : "binary";
-    return fmt::format("'{}' means {}{} ({}) to some readers and text to others. Write {}{}.", text, minus, *value, name,
-                       minus, *value);
+    return fmt::format("'{}' means {}{} ({}) to some readers and text to others. Write {}{}.", text, minus, *value,
+                       name, minus, *value);
   }
   const auto number = TakeDecimal(text);
   if (!number || number->length != text.size() || !HasLeadingZero(*number)) return "";
@@ -113,7 +113,8 @@ std::string AmbiguityOf(std::string_view text) {
     return fmt::format("'{}' means {}{} (octal) to some readers and {}{} to others. Write {}{} or {}{}.", text, minus,
                        *octal, minus, shorter, minus, *octal, minus, shorter);
   }
-  return fmt::format("'{}' means {}{} to some readers and text to others. Write {}{}.", text, minus, shorter, minus, shorter);
+  return fmt::format("'{}' means {}{} to some readers and text to others. Write {}{}.", text, minus, shorter, minus,
+                     shorter);
 }
 
 // What keeps `text` from being a number, with the cure; empty when there is nothing to say.

@@ -36,7 +36,9 @@ Json TypeSchema(const ConfigType& type, const Bounds& bounds) {
   using Kind = ConfigType::Kind;
   Json schema = Json::object();
   switch (type.kind) {
-    case Kind::kBool: schema["type"] = "boolean"; break;
+    case Kind::kBool:
+      schema["type"] = "boolean";
+      break;
     case Kind::kInteger:
       schema["type"] = "integer";
       AddNumberBounds(bounds, schema);
@@ -52,9 +54,14 @@ Json TypeSchema(const ConfigType& type, const Bounds& bounds) {
         schema["enum"] = bounds.names;
       }
       break;
-    case Kind::kPath: schema["type"] = "string"; break;
-    case Kind::kName: schema["enum"] = type.names; break;
-    case Kind::kAny: break;
+    case Kind::kPath:
+      schema["type"] = "string";
+      break;
+    case Kind::kName:
+      schema["enum"] = type.names;
+      break;
+    case Kind::kAny:
+      break;
     case Kind::kList:
       schema["type"] = "array";
       schema["items"] = TypeSchema(type.element[0], bounds);
@@ -65,10 +72,15 @@ Json TypeSchema(const ConfigType& type, const Bounds& bounds) {
       schema["type"] = "object";
       schema["additionalProperties"] = TypeSchema(type.element[0], bounds);
       break;
-    case Kind::kStruct: schema = TableSchema(*type.table, "", false); break;
-    case Kind::kUnion: schema = UnionSchema(type, ""); break;
+    case Kind::kStruct:
+      schema = TableSchema(*type.table, "", false);
+      break;
+    case Kind::kUnion:
+      schema = UnionSchema(type, "");
+      break;
     case Kind::kCustom:
-      if (type.table != nullptr) schema["anyOf"] = Json::array({TableSchema(*type.table, "", false), {{"type", {"string", "number"}}}});
+      if (type.table != nullptr)
+        schema["anyOf"] = Json::array({TableSchema(*type.table, "", false), {{"type", {"string", "number"}}}});
       break;
   }
   if (type.optional) schema = Json{{"anyOf", Json::array({schema, {{"type", "null"}}})}};
@@ -117,7 +129,8 @@ std::string KindText(const ConfigField& field) {
   if (!field.bounds.names.empty()) {
     const bool list = field.type.kind == ConfigType::Kind::kList;
     text = list ? "list of " : "";
-    for (const std::string& name : field.bounds.names) text += (&name == &field.bounds.names.front() ? "" : ", ") + name;
+    for (const std::string& name : field.bounds.names)
+      text += (&name == &field.bounds.names.front() ? "" : ", ") + name;
   }
   if (const std::string bound = field.bounds.NumberText(); !bound.empty()) text += ", " + bound;
   if (field.bounds.min_count && field.bounds.max_count == field.bounds.min_count) {
@@ -147,7 +160,8 @@ void AppendNested(const ConfigType& type, const std::string& path, std::string& 
 
 void AppendTable(const ConfigTable& table, const std::string& path, const std::string& kind, std::string& out) {
   const std::string heading = path.empty() ? "Top level" : fmt::format("`{}`", path);
-  out += fmt::format("\n## {}{}\n\n{}\n", heading, kind.empty() ? "" : fmt::format(" with `type: {}`", kind), table.sentence);
+  out += fmt::format("\n## {}{}\n\n{}\n", heading, kind.empty() ? "" : fmt::format(" with `type: {}`", kind),
+                     table.sentence);
   if (table.fields.empty()) {
     out += "\nNo further keys.\n";
     return;

@@ -116,8 +116,10 @@ std::string Plural(const ConfigType& type) {
     case ConfigType::Kind::kInteger:
     case ConfigType::Kind::kNumber:
     case ConfigType::Kind::kText:
-    case ConfigType::Kind::kPath: return type.Text() + "s";
-    default: return type.Text();
+    case ConfigType::Kind::kPath:
+      return type.Text() + "s";
+    default:
+      return type.Text();
   }
 }
 
@@ -125,18 +127,30 @@ std::string Plural(const ConfigType& type) {
 
 std::string ConfigType::Text() const {
   switch (kind) {
-    case Kind::kBool: return "true or false";
-    case Kind::kInteger: return "integer";
-    case Kind::kNumber: return "number";
-    case Kind::kText: return "text";
-    case Kind::kPath: return "path";
-    case Kind::kName: return JoinOr(names);
-    case Kind::kAny: return "any";
-    case Kind::kList: return fmt::format("list of {}", Plural(element[0]));
-    case Kind::kMap: return fmt::format("map of name: {}", element[0].Text());
-    case Kind::kStruct: return "map";
-    case Kind::kCustom: return spelling;
-    case Kind::kUnion: break;
+    case Kind::kBool:
+      return "true or false";
+    case Kind::kInteger:
+      return "integer";
+    case Kind::kNumber:
+      return "number";
+    case Kind::kText:
+      return "text";
+    case Kind::kPath:
+      return "path";
+    case Kind::kName:
+      return JoinOr(names);
+    case Kind::kAny:
+      return "any";
+    case Kind::kList:
+      return fmt::format("list of {}", Plural(element[0]));
+    case Kind::kMap:
+      return fmt::format("map of name: {}", element[0].Text());
+    case Kind::kStruct:
+      return "map";
+    case Kind::kCustom:
+      return spelling;
+    case Kind::kUnion:
+      break;
   }
   std::vector<std::string> kinds;
   for (const auto& variant : variants) kinds.push_back(variant.first);
@@ -170,8 +184,9 @@ void ReportUnknown(const ConfigEntry& entry, const ConfigTable& table, const Con
                    const ConfigType* variants, std::string_view chosen) {
   std::string hint = UnknownKeyHint(entry.key, table, reader, variants, chosen);
   const ConfigEntry* type = map.FindEntry("type");
-  const bool inherited = variants != nullptr && type != nullptr && type->key_place.origin != entry.key_place.origin &&
-                         type->key_place.known() && entry.key_place.known();
+  const bool other_kind = hint.rfind(" It is a key of type", 0) == 0;
+  const bool inherited = other_kind && type != nullptr && type->key_place.origin != entry.key_place.origin &&
+                         type->key_place.known() && entry.key_place.known() && entry.key_place.origin->is_file;
   if (inherited) {
     hint += fmt::format(" The type is set in {}; '_delete_: true' beside it drops what was inherited.",
                         type->key_place.ToString());
@@ -224,7 +239,8 @@ void CheckNumber(double value, const Bounds& bounds, const ConfigNode& node, Con
   }
 }
 
-std::optional<std::size_t> ReadName(const ConfigNode& node, const std::vector<std::string>& names, ConfigReader& reader) {
+std::optional<std::size_t> ReadName(const ConfigNode& node, const std::vector<std::string>& names,
+                                    ConfigReader& reader) {
   const std::string choices = JoinOr(names);
   if (!node.is_scalar()) {
     reader.Complain(node, node.is_null() ? fmt::format("needs {}, but has no value.", choices)
@@ -257,8 +273,8 @@ void ReadPath(const ConfigNode& node, const Bounds& bounds, ConfigPath& out, Con
   }
   const std::string& text = node.text();
   if (text.compare(0, 2, "~/") == 0) {
-    return reader.Complain(node, fmt::format("is '{}', and '~' is not filled in here. Write ${{HOME}}{}.", Shortened(text),
-                                             Shortened(text.substr(1))));
+    return reader.Complain(node, fmt::format("is '{}', and '~' is not filled in here. Write ${{HOME}}{}.",
+                                             Shortened(text), Shortened(text.substr(1))));
   }
   if (text.find('\0') != std::string::npos) return reader.Complain(node, "holds a zero byte, which no path has.");
   out.text = text;

@@ -23,13 +23,13 @@ struct Bounds {
   std::optional<double> high;
   bool low_excluded = false;
   bool high_excluded = false;
-  std::vector<std::string> names;          // the texts allowed; empty: all
-  std::optional<std::size_t> min_count;    // entries of a list
+  std::vector<std::string> names;        // the texts allowed; empty: all
+  std::optional<std::size_t> min_count;  // entries of a list
   std::optional<std::size_t> max_count;
-  bool required = false;                   // the key must be written
-  bool one_key_form = false;               // a map {adam: {lr: 1}} may stand for {type: adam, lr: 1}
-  bool is_path = false;                    // the text names a file or folder and is made absolute
-  bool from_current_folder = false;        // a relative path starts from the current folder, not from the file
+  bool required = false;             // the key must be written
+  bool one_key_form = false;         // a map {adam: {lr: 1}} may stand for {type: adam, lr: 1}
+  bool is_path = false;              // the text names a file or folder and is made absolute
+  bool from_current_folder = false;  // a relative path starts from the current folder, not from the file
 
   // "at least 0 and below 1"; empty when there is no bound on numbers.
   std::string NumberText() const;
@@ -57,8 +57,8 @@ struct ConfigType {
   std::vector<ConfigType> element{};   // one: of a list or map
   const ConfigTable* table = nullptr;  // kStruct; kCustom when a map is one of its forms
   std::vector<std::pair<std::string, const ConfigTable*>> variants{};  // kUnion: value of `type` and its options
-  std::vector<std::string> names{};    // kName
-  std::string spelling{};              // kCustom: what may be written, in words
+  std::vector<std::string> names{};                                    // kName
+  std::string spelling{};                                              // kCustom: what may be written, in words
 
   // "integer", "list of numbers", "sgd, adam or adamw" ...
   std::string Text() const;
@@ -142,7 +142,8 @@ std::vector<ConfigEntry> WriteFields(const ConfigTable& table, const void* objec
 // Bounds of one number or one name; a problem when they do not hold.
 void CheckNumber(double value, const Bounds& bounds, const ConfigNode& node, ConfigReader& reader);
 // Index of the text in `names`; a problem with the nearest name when it is not there.
-std::optional<std::size_t> ReadName(const ConfigNode& node, const std::vector<std::string>& names, ConfigReader& reader);
+std::optional<std::size_t> ReadName(const ConfigNode& node, const std::vector<std::string>& names,
+                                    ConfigReader& reader);
 // Number of entries; a problem when it does not fit the bounds.
 void CheckCount(std::size_t count, const Bounds& bounds, const ConfigNode& node, ConfigReader& reader);
 // The path and what it is relative to; a problem when it is not text.

@@ -54,7 +54,8 @@ class TreeBuilder : public YAML::EventHandler {
     Put(anchors_[index].node, 0);
   }
 
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
     const Place place = At(mark);
     RefuseTag(tag, place);
     CheckQuotes(mark);
@@ -250,7 +251,8 @@ std::string ExplainSyntax(const std::string& words, std::string_view line) {
     return "A ':' is not expected here. Check the indentation of this line and of the one before it, and that a space "
            "follows each ':'; text with ': ' in it needs quotes.";
   }
-  if (has("end of map flow not found")) return "This does not continue the map in { }: a ',' or the closing '}' is missing.";
+  if (has("end of map flow not found"))
+    return "This does not continue the map in { }: a ',' or the closing '}' is missing.";
   if (has("end of sequence flow not found")) {
     return "This does not continue the list in [ ]: a ',' or the closing ']' is missing.";
   }
@@ -264,7 +266,8 @@ std::string ExplainSyntax(const std::string& words, std::string_view line) {
   if (has("anchor is not defined")) return "This alias names no anchor: '&name' must stand above its '*name'.";
   if (has("illegal EOF in scalar")) return "The quote that starts here is never closed.";
   if (has("unknown token")) return "Text cannot start with this character. Put it in quotes.";
-  if (has("map keys") || has("illegal map key")) return "A key is not expected here. Check the indentation of this line.";
+  if (has("map keys") || has("illegal map key"))
+    return "A key is not expected here. Check the indentation of this line.";
   if (has("illegal block entry")) return "A '- ' is not expected here. Check the indentation of this line.";
   return "This is not YAML: " + words + ".";
 }
@@ -303,14 +306,17 @@ namespace {
 
 ConfigNode MovedTo(const ConfigNode& node, const Place& place) {
   switch (node.kind()) {
-    case ConfigNode::Kind::kNull: return ConfigNode::Null(place);
-    case ConfigNode::Kind::kScalar: return ConfigNode::Scalar(node.text(), node.style(), place);
+    case ConfigNode::Kind::kNull:
+      return ConfigNode::Null(place);
+    case ConfigNode::Kind::kScalar:
+      return ConfigNode::Scalar(node.text(), node.style(), place);
     case ConfigNode::Kind::kList: {
       std::vector<ConfigNode> items;
       for (const ConfigNode& item : node.items()) items.push_back(MovedTo(item, place));
       return ConfigNode::List(std::move(items), place);
     }
-    case ConfigNode::Kind::kMap: break;
+    case ConfigNode::Kind::kMap:
+      break;
   }
   std::vector<ConfigEntry> entries;
   for (const ConfigEntry& entry : node.entries()) entries.push_back({entry.key, place, MovedTo(entry.value, place)});

@@ -19,7 +19,9 @@ bool IsSafePlain(std::string_view text) {
   if (text.empty() || text == "<<") return false;
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   if (!is_word(text[0]) && std::string_view("./_+-").find(text[0]) == std::string_view::npos) return false;
-  if ((text[0] == '-' || text[0] == '.') && (text.size() == 1 || text.substr(0, 3) == "---" || text.substr(0, 3) == "...")) return false;
+  if ((text[0] == '-' || text[0] == '.') &&
+      (text.size() == 1 || text.substr(0, 3) == "---" || text.substr(0, 3) == "..."))
+    return false;
   for (const char c : text) {
     if (!is_word(c) && std::string_view("./_+- *()=;").find(c) == std::string_view::npos) return false;
   }
@@ -54,7 +56,8 @@ std::string KeyText(const std::string& key) {
   if (plain) return key;
   std::string quoted = Quoted(key);
   // Keys have no placeholders, so nothing in them is escaped.
-  for (std::size_t at = quoted.find("$${"); at != std::string::npos; at = quoted.find("$${", at + 2)) quoted.erase(at, 1);
+  for (std::size_t at = quoted.find("$${"); at != std::string::npos; at = quoted.find("$${", at + 2))
+    quoted.erase(at, 1);
   return quoted;
 }
 
@@ -91,12 +94,15 @@ void AppendBlock(const ConfigNode& node, std::size_t indent, std::string& out) {
 std::string WriteFlowYaml(const ConfigNode& node) {
   std::string out;
   switch (node.kind()) {
-    case ConfigNode::Kind::kNull: return "null";
-    case ConfigNode::Kind::kScalar: return ScalarText(node);
+    case ConfigNode::Kind::kNull:
+      return "null";
+    case ConfigNode::Kind::kScalar:
+      return ScalarText(node);
     case ConfigNode::Kind::kList:
       for (const ConfigNode& item : node.items()) out += (out.empty() ? "" : ", ") + WriteFlowYaml(item);
       return "[" + out + "]";
-    case ConfigNode::Kind::kMap: break;
+    case ConfigNode::Kind::kMap:
+      break;
   }
   for (const ConfigEntry& entry : node.entries()) {
     out += (out.empty() ? "" : ", ") + KeyText(entry.key) + ": " + WriteFlowYaml(entry.value);
@@ -127,14 +133,17 @@ nlohmann::ordered_json ScalarToJson(const ConfigNode& node) {
 
 nlohmann::ordered_json ToJson(const ConfigNode& node) {
   switch (node.kind()) {
-    case ConfigNode::Kind::kNull: return nullptr;
-    case ConfigNode::Kind::kScalar: return ScalarToJson(node);
+    case ConfigNode::Kind::kNull:
+      return nullptr;
+    case ConfigNode::Kind::kScalar:
+      return ScalarToJson(node);
     case ConfigNode::Kind::kList: {
       nlohmann::ordered_json list = nlohmann::ordered_json::array();
       for (const ConfigNode& item : node.items()) list.push_back(ToJson(item));
       return list;
     }
-    case ConfigNode::Kind::kMap: break;
+    case ConfigNode::Kind::kMap:
+      break;
   }
   nlohmann::ordered_json map = nlohmann::ordered_json::object();
   for (const ConfigEntry& entry : node.entries()) map[entry.key] = ToJson(entry.value);

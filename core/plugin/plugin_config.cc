@@ -40,7 +40,8 @@ namespace {
 
 void CheckEntry(const ConfigNode& node, PluginLoadEntry& entry, ConfigReader& reader) {
   if (entry.name.empty() == entry.path.empty()) {
-    return reader.Complain(node, entry.name.empty() ? "needs 'name' or 'path'." : "has 'name' and 'path'. Keep one of the two.");
+    return reader.Complain(
+        node, entry.name.empty() ? "needs 'name' or 'path'." : "has 'name' and 'path'. Keep one of the two.");
   }
   if (entry.name.find('/') != std::string::npos) {
     return reader.Complain(*node.Find("name"), "is a name with a '/' in it. Write it as 'path'.");
@@ -55,26 +56,33 @@ void CheckEntry(const ConfigNode& node, PluginLoadEntry& entry, ConfigReader& re
 
 const ConfigTable& ConfigTableOf(const PluginLoadEntry*) {
   using T = PluginLoadEntry;
-  static const ConfigTable table = Table<T>("One plugin. Exactly one of `name` and `path` is given.", {
-      Field("name", &T::name, "file <name>.so or lib<name>.so in the folders searched"),
-      Field("path", &T::path, PathText(), "the file itself"),
-      Field("required", &T::required, "the run fails when it cannot be loaded, even if nothing else needs it"),
-      Field("options", &T::options, "settings for the plugin, which checks them itself"),
-  }, CheckEntry);
+  static const ConfigTable table = Table<T>(
+      "One plugin. Exactly one of `name` and `path` is given.",
+      {
+          Field("name", &T::name, "file <name>.so or lib<name>.so in the folders searched"),
+          Field("path", &T::path, PathText(), "the file itself"),
+          Field("required", &T::required, "the run fails when it cannot be loaded, even if nothing else needs it"),
+          Field("options", &T::options, "settings for the plugin, which checks them itself"),
+      },
+      CheckEntry);
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const PluginsConfig*) {
   using T = PluginsConfig;
-  static const ConfigTable table = Table<T>("Where plugins come from.", {
-      Field("search", &T::search, PathText(), "more folders to search; after --plugin-dir, before TENON_PLUGIN_PATH"),
-      Field("load", &T::load, "opened in any case; what else the run needs is found by search"),
-      Field("pin", &T::pin, PathText(), "plugin id -> file, when two files have the same id"),
-      Field("priority", &T::priority, "plugin id -> number, when two plugins offer the same; the higher one wins"),
-      Field("trust", &T::trust,
-            "files that others could change: strict refuses, warn tells, off is silent; absent: strict in system folders, else warn"),
-      Field("check", &T::check, "put a checking layer between Tenon and its plugins"),
-  });
+  static const ConfigTable table = Table<T>(
+      "Where plugins come from.",
+      {
+          Field("search", &T::search, PathText(),
+                "more folders to search; after --plugin-dir, before TENON_PLUGIN_PATH"),
+          Field("load", &T::load, "opened in any case; what else the run needs is found by search"),
+          Field("pin", &T::pin, PathText(), "plugin id -> file, when two files have the same id"),
+          Field("priority", &T::priority, "plugin id -> number, when two plugins offer the same; the higher one wins"),
+          Field("trust", &T::trust,
+                "files that others could change: strict refuses, warn tells, off is silent; absent: strict in system "
+                "folders, else warn"),
+          Field("check", &T::check, "put a checking layer between Tenon and its plugins"),
+      });
   return table;
 }
 

@@ -16,8 +16,8 @@ enum class TrustPolicy { kStrict, kWarn, kOff };
 
 // One entry of `plugins.load`.
 struct PluginLoadEntry {
-  std::string name;   // file <name>.so or lib<name>.so in the folders searched; or
-  std::string path;   // a file, absolute by now
+  std::string name;  // file <name>.so or lib<name>.so in the folders searched; or
+  std::string path;  // a file, absolute by now
   bool required = false;
   ConfigNode options;  // a map, or nothing
   Place place;
@@ -30,11 +30,11 @@ struct PluginLoadEntry {
 struct PluginsConfig {
   std::vector<std::string> search;
   std::vector<PluginLoadEntry> load;
-  std::map<std::string, std::string> pin;      // plugin id -> file
-  std::map<std::string, int> priority;         // plugin id -> rank, higher wins
-  std::optional<TrustPolicy> trust;            // none: strict in system folders, else warn
-  bool check = false;                          // validating layer between core and plugins
-  std::string file;                            // the config file, for messages; may be empty
+  std::map<std::string, std::string> pin;  // plugin id -> file
+  std::map<std::string, int> priority;     // plugin id -> rank, higher wins
+  std::optional<TrustPolicy> trust;        // none: strict in system folders, else warn
+  bool check = false;                      // validating layer between core and plugins
+  std::string file;                        // the config file, for messages; may be empty
 };
 
 const ConfigTable& ConfigTableOf(const PluginLoadEntry*);

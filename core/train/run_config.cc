@@ -20,18 +20,22 @@ double LearningRate(const OptimizerConfig& optimizer) {
 
 const ConfigTable& ConfigTableOf(const LeNet5Config*) {
   using T = LeNet5Config;
-  static const ConfigTable table = Table<T>("Two convolutions with pooling, three linear layers.", {
-      Field("num_classes", &T::num_classes, AtLeast(1), "outputs of the last layer"),
-  });
+  static const ConfigTable table =
+      Table<T>("Two convolutions with pooling, three linear layers.",
+               {
+                   Field("num_classes", &T::num_classes, AtLeast(1), "outputs of the last layer"),
+               });
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const MlpConfig*) {
   using T = MlpConfig;
-  static const ConfigTable table = Table<T>("Linear layers with Relu between them.", {
-      Field("hidden", &T::hidden, AtLeast(1), "widths of the hidden layers"),
-      Field("num_classes", &T::num_classes, AtLeast(1), "outputs of the last layer"),
-  });
+  static const ConfigTable table =
+      Table<T>("Linear layers with Relu between them.",
+               {
+                   Field("hidden", &T::hidden, AtLeast(1), "widths of the hidden layers"),
+                   Field("num_classes", &T::num_classes, AtLeast(1), "outputs of the last layer"),
+               });
   return table;
 }
 
@@ -84,8 +88,9 @@ struct ConfigCodec<NetworkConfig> {
     args.write = [](const void* object) {
       const auto& network = *static_cast<const NetworkConfig*>(object);
       if (!network.zoo) return ConfigNode();
-      return std::visit([](const auto& zoo_args) { return ConfigNode::Map(WriteFields(ConfigTableOf(&zoo_args), &zoo_args)); },
-                        *network.zoo);
+      return std::visit(
+          [](const auto& zoo_args) { return ConfigNode::Map(WriteFields(ConfigTableOf(&zoo_args), &zoo_args)); },
+          *network.zoo);
     };
 
     ConfigTable table = Table<NetworkConfig>(
@@ -111,8 +116,9 @@ struct ConfigCodec<NetworkConfig> {
     }
     if (!network.zoo && (!network.layers.is_list() || network.layers.items().empty())) {
       const ConfigReader::Scope scope(reader, "layers");
-      return reader.Complain(network.layers, fmt::format("needs a list of layers, but is {}.",
-                                                         network.layers.is_list() ? "empty" : network.layers.Describe()));
+      return reader.Complain(network.layers,
+                             fmt::format("needs a list of layers, but is {}.",
+                                         network.layers.is_list() ? "empty" : network.layers.Describe()));
     }
     if (args == nullptr) return;
     static const ConfigType variants = ConfigCodec<Zoo>::Type();
@@ -127,7 +133,8 @@ struct ConfigCodec<NetworkConfig> {
 };
 
 const ConfigTable& ConfigTableOf(const SoftmaxCrossEntropyConfig*) {
-  static const ConfigTable table = Table<SoftmaxCrossEntropyConfig>("Softmax and cross entropy against class labels, mean over the batch.", {});
+  static const ConfigTable table =
+      Table<SoftmaxCrossEntropyConfig>("Softmax and cross entropy against class labels, mean over the batch.", {});
   return table;
 }
 
@@ -144,7 +151,8 @@ constexpr const char* kWarmupSentence = "steps in which the rate rises linearly 
 void CheckSgd(const ConfigNode& node, SgdConfig& sgd, ConfigReader& reader) {
   if (sgd.nesterov && sgd.momentum == 0.0) {
     const ConfigNode* flag = node.Find("nesterov");
-    reader.Fail(flag != nullptr ? flag->place() : node.place(), "'{}' needs a momentum above 0.", reader.PathTo("nesterov"));
+    reader.Fail(flag != nullptr ? flag->place() : node.place(), "'{}' needs a momentum above 0.",
+                reader.PathTo("nesterov"));
   }
 }
 
@@ -162,58 +170,67 @@ std::vector<ConfigField> AdamFields() {
 
 const ConfigTable& ConfigTableOf(const SgdConfig*) {
   using T = SgdConfig;
-  static const ConfigTable table = Table<T>("Stochastic gradient descent.", {
-      Field("lr", &T::lr, AtLeast(0), kLrSentence),
-      Field("momentum", &T::momentum, AtLeast(0) & Below(1), "share of the last update that is kept"),
-      Field("weight_decay", &T::weight_decay, AtLeast(0), "pull of the weights towards 0, added to the gradient"),
-      Field("nesterov", &T::nesterov, "look ahead by the momentum"),
-  }, CheckSgd);
+  static const ConfigTable table = Table<T>(
+      "Stochastic gradient descent.",
+      {
+          Field("lr", &T::lr, AtLeast(0), kLrSentence),
+          Field("momentum", &T::momentum, AtLeast(0) & Below(1), "share of the last update that is kept"),
+          Field("weight_decay", &T::weight_decay, AtLeast(0), "pull of the weights towards 0, added to the gradient"),
+          Field("nesterov", &T::nesterov, "look ahead by the momentum"),
+      },
+      CheckSgd);
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const AdamConfig*) {
-  static const ConfigTable table = Table<AdamConfig>("Adam; weight decay is added to the gradient.", AdamFields<AdamConfig>());
+  static const ConfigTable table =
+      Table<AdamConfig>("Adam; weight decay is added to the gradient.", AdamFields<AdamConfig>());
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const AdamWConfig*) {
-  static const ConfigTable table = Table<AdamWConfig>("Adam with weight decay apart from the gradient.", AdamFields<AdamWConfig>());
+  static const ConfigTable table =
+      Table<AdamWConfig>("Adam with weight decay apart from the gradient.", AdamFields<AdamWConfig>());
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const ConstantScheduleConfig*) {
   using T = ConstantScheduleConfig;
-  static const ConfigTable table = Table<T>("The rate stays.", {
-      Field("warmup_steps", &T::warmup_steps, AtLeast(0), kWarmupSentence),
-  });
+  static const ConfigTable table =
+      Table<T>("The rate stays.", {
+                                      Field("warmup_steps", &T::warmup_steps, AtLeast(0), kWarmupSentence),
+                                  });
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const StepScheduleConfig*) {
   using T = StepScheduleConfig;
-  static const ConfigTable table = Table<T>("The rate falls in stairs.", {
-      Field("warmup_steps", &T::warmup_steps, AtLeast(0), kWarmupSentence),
-      Field("every", &T::every, AtLeast(1), "epochs between two stairs"),
-      Field("gamma", &T::gamma, Above(0) & AtMost(1), "factor of each stair"),
-  });
+  static const ConfigTable table =
+      Table<T>("The rate falls in stairs.", {
+                                                Field("warmup_steps", &T::warmup_steps, AtLeast(0), kWarmupSentence),
+                                                Field("every", &T::every, AtLeast(1), "epochs between two stairs"),
+                                                Field("gamma", &T::gamma, Above(0) & AtMost(1), "factor of each stair"),
+                                            });
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const CosineScheduleConfig*) {
   using T = CosineScheduleConfig;
-  static const ConfigTable table = Table<T>("The rate falls along half a cosine over the whole run.", {
-      Field("warmup_steps", &T::warmup_steps, AtLeast(0), kWarmupSentence),
-      Field("min_lr", &T::min_lr, AtLeast(0), "rate at the end"),
-  });
+  static const ConfigTable table = Table<T>("The rate falls along half a cosine over the whole run.",
+                                            {
+                                                Field("warmup_steps", &T::warmup_steps, AtLeast(0), kWarmupSentence),
+                                                Field("min_lr", &T::min_lr, AtLeast(0), "rate at the end"),
+                                            });
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const TrainConfig*) {
   using T = TrainConfig;
-  static const ConfigTable table = Table<T>("How long to train.", {
-      Field("epochs", &T::epochs, AtLeast(1), "passes over the training data"),
-      Field("steps", &T::steps, AtLeast(1), "stop after so many steps, even within an epoch"),
-  });
+  static const ConfigTable table = Table<T>(
+      "How long to train.", {
+                                Field("epochs", &T::epochs, AtLeast(1), "passes over the training data"),
+                                Field("steps", &T::steps, AtLeast(1), "stop after so many steps, even within an epoch"),
+                            });
   return table;
 }
 
@@ -223,7 +240,8 @@ void CheckEval(const ConfigNode& node, EvalConfig& eval, ConfigReader& reader) {
   for (std::size_t i = 0; i < eval.metrics.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
       if (eval.metrics[i] != eval.metrics[k]) continue;
-      reader.Fail(node.Find("metrics")->items()[i].place(), "'{}' names '{}' twice.", reader.PathTo("metrics"), eval.metrics[i]);
+      reader.Fail(node.Find("metrics")->items()[i].place(), "'{}' names '{}' twice.", reader.PathTo("metrics"),
+                  eval.metrics[i]);
     }
   }
 }
@@ -277,45 +295,56 @@ void CheckCheckpoint(const ConfigNode& node, CheckpointConfig& checkpoint, Confi
 
 const ConfigTable& ConfigTableOf(const EvalConfig*) {
   using T = EvalConfig;
-  static const ConfigTable table = Table<T>("When and how to test.", {
-      Field("every", &T::every, AtLeast(0), "epochs between two tests; 0: only after the last one"),
-      Field("metrics", &T::metrics, OneOf({"loss", "accuracy"}), "what to measure"),
-  }, CheckEval);
+  static const ConfigTable table =
+      Table<T>("When and how to test.",
+               {
+                   Field("every", &T::every, AtLeast(0), "epochs between two tests; 0: only after the last one"),
+                   Field("metrics", &T::metrics, OneOf({"loss", "accuracy"}), "what to measure"),
+               },
+               CheckEval);
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const CheckpointConfig*) {
   using T = CheckpointConfig;
-  static const ConfigTable table = Table<T>("When and how to save.", {
-      IntervalField(),
-      StepsField(),
-      Field("keep", &T::keep, AtLeast(1), "the newest so many stay"),
-      Field("format", &T::format, OneOf({"ckpt", "safetensors"}), "form of the files"),
-  }, CheckCheckpoint);
+  static const ConfigTable table =
+      Table<T>("When and how to save.",
+               {
+                   IntervalField(),
+                   StepsField(),
+                   Field("keep", &T::keep, AtLeast(1), "the newest so many stay"),
+                   Field("format", &T::format, OneOf({"ckpt", "safetensors"}), "form of the files"),
+               },
+               CheckCheckpoint);
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const LogConfig*) {
   using T = LogConfig;
-  static const ConfigTable table = Table<T>("What is told while it runs.", {
-      Field("every", &T::every, AtLeast(1), "steps between two lines"),
-      Field("level", &T::level, OneOf({"debug", "info", "warning", "error", "critical"}), "lowest level that is shown"),
-  });
+  static const ConfigTable table =
+      Table<T>("What is told while it runs.",
+               {
+                   Field("every", &T::every, AtLeast(1), "steps between two lines"),
+                   Field("level", &T::level, OneOf({"debug", "info", "warning", "error", "critical"}),
+                         "lowest level that is shown"),
+               });
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const PassesConfig*) {
   using T = PassesConfig;
-  static const ConfigTable table = Table<T>("Changes to the compilation.", {
-      Field("disabled", &T::disabled, "names of passes to leave out"),
-  });
+  static const ConfigTable table =
+      Table<T>("Changes to the compilation.", {
+                                                  Field("disabled", &T::disabled, "names of passes to leave out"),
+                                              });
   return table;
 }
 
 namespace {
 
 bool IsFileName(const std::string& name) {
-  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos;
 }
 
 // "cpu", "npu:1"
@@ -330,10 +359,12 @@ bool IsDeviceName(const std::string& device) {
 
 void CheckRun(const ConfigNode& node, RunConfig& run, ConfigReader& reader) {
   if (const ConfigNode* name = node.Find("name"); name != nullptr && !IsFileName(run.name)) {
-    reader.Fail(name->place(), "'name' becomes part of file names and must not be empty or hold a '/', but is {}.", name->Describe());
+    reader.Fail(name->place(), "'name' becomes part of file names and must not be empty or hold a '/', but is {}.",
+                name->Describe());
   }
   if (const ConfigNode* device = node.Find("device"); device != nullptr && !IsDeviceName(run.device)) {
-    reader.Fail(device->place(), "'device' needs a kind such as cpu, or kind:index such as npu:1, but is {}.", device->Describe());
+    reader.Fail(device->place(), "'device' needs a kind such as cpu, or kind:index such as npu:1, but is {}.",
+                device->Describe());
   }
 }
 
@@ -341,28 +372,31 @@ void CheckRun(const ConfigNode& node, RunConfig& run, ConfigReader& reader) {
 
 const ConfigTable& ConfigTableOf(const RunConfig*) {
   using T = RunConfig;
-  static const ConfigTable table = Table<T>("A run of `tenon train`.", {
-      Field("name", &T::name, "part of file names; when empty the name of the config file"),
-      Field("seed", &T::seed, AtLeast(0), "start of all random numbers"),
-      Field("device", &T::device, "kind, or kind:index; some plugin must offer it"),
-      Field("mode", &T::mode, "graph compiles the whole step, pynative runs each operator when it is reached"),
-      Field("threads", &T::threads, Between(0, 4096), "compute threads of the device; 0: all cores"),
-      Field("fallback", &T::fallback, "what happens when a node can only run on another device"),
-      Field("plugins", &T::plugins, "where plugins come from"),
-      Field("data", &T::data, Required(), "what the run learns from"),
-      Field("network", &T::network, Required(), "what is trained"),
-      Field("loss", &T::loss, "what is minimised"),
-      Field("optimizer", &T::optimizer, "how weights are updated"),
-      Field("schedule", &T::schedule, "how the learning rate changes"),
-      Field("train", &T::train, "how long to train"),
-      Field("eval", &T::eval, "when and how to test"),
-      Field("checkpoint", &T::checkpoint, "when and how to save"),
-      Field("log", &T::log, "what is told while it runs"),
-      Field("passes", &T::passes, "changes to the compilation"),
-      Field("save_graphs", &T::save_graphs, Between(0, 3),
-            "0: off, 1: first and last graph, 2: after each pass, 3: with shapes and layouts, and as .dot"),
-      Field("output", &T::output, FromCurrentFolder(), "folder of the results; absent: runs/<name>"),
-  }, CheckRun);
+  static const ConfigTable table = Table<T>(
+      "A run of `tenon train`.",
+      {
+          Field("name", &T::name, "part of file names; when empty the name of the config file"),
+          Field("seed", &T::seed, AtLeast(0), "start of all random numbers"),
+          Field("device", &T::device, "kind, or kind:index; some plugin must offer it"),
+          Field("mode", &T::mode, "graph compiles the whole step, pynative runs each operator when it is reached"),
+          Field("threads", &T::threads, Between(0, 4096), "compute threads of the device; 0: all cores"),
+          Field("fallback", &T::fallback, "what happens when a node can only run on another device"),
+          Field("plugins", &T::plugins, "where plugins come from"),
+          Field("data", &T::data, Required(), "what the run learns from"),
+          Field("network", &T::network, Required(), "what is trained"),
+          Field("loss", &T::loss, "what is minimised"),
+          Field("optimizer", &T::optimizer, "how weights are updated"),
+          Field("schedule", &T::schedule, "how the learning rate changes"),
+          Field("train", &T::train, "how long to train"),
+          Field("eval", &T::eval, "when and how to test"),
+          Field("checkpoint", &T::checkpoint, "when and how to save"),
+          Field("log", &T::log, "what is told while it runs"),
+          Field("passes", &T::passes, "changes to the compilation"),
+          Field("save_graphs", &T::save_graphs, Between(0, 3),
+                "0: off, 1: first and last graph, 2: after each pass, 3: with shapes and layouts, and as .dot"),
+          Field("output", &T::output, FromCurrentFolder(), "folder of the results; absent: runs/<name>"),
+      },
+      CheckRun);
   return table;
 }
 
@@ -373,18 +407,42 @@ namespace {
 // Names that people bring from other tools.
 const ForeignKeys& KnownElsewhere() {
   static const ForeignKeys keys{
-      {"learning_rate", "optimizer.lr"}, {"base_lr", "optimizer.lr"},       {"lr_init", "optimizer.lr"},
-      {"batch_size", "data.batch"},      {"per_batch_size", "data.batch"},  {"micro_batch_size", "data.batch"},
-      {"num_epochs", "train.epochs"},    {"max_epochs", "train.epochs"},    {"epoch_size", "train.epochs"},
-      {"max_steps", "train.steps"},      {"max_iters", "train.steps"},      {"dataset", "data"},
-      {"train_dataset", "data"},         {"num_workers", "data.workers"},   {"num_parallel_workers", "data.workers"},
-      {"drop_remainder", "data.drop_last"}, {"model", "network"},           {"criterion", "loss"},
-      {"optim", "optimizer"},            {"lr_scheduler", "schedule"},      {"lr_schedule", "schedule"},
-      {"scheduler", "schedule"},         {"warmup_iters", "schedule.warmup_steps"}, {"output_dir", "output"},
-      {"work_dir", "output"},            {"device_target", "device"},       {"run_mode", "mode"},
-      {"save_graphs_path", "output"},    {"log_level", "log.level"},        {"logging_steps", "log.every"},
-      {"eval_steps", "eval.every"},      {"save_steps", "checkpoint.steps"}, {"keep_checkpoint_max", "checkpoint.keep"},
-      {"experiment_name", "name"},       {"num_threads", "threads"},        {"metric", "eval.metrics"},
+      {"learning_rate", "optimizer.lr"},
+      {"base_lr", "optimizer.lr"},
+      {"lr_init", "optimizer.lr"},
+      {"batch_size", "data.batch"},
+      {"per_batch_size", "data.batch"},
+      {"micro_batch_size", "data.batch"},
+      {"num_epochs", "train.epochs"},
+      {"max_epochs", "train.epochs"},
+      {"epoch_size", "train.epochs"},
+      {"max_steps", "train.steps"},
+      {"max_iters", "train.steps"},
+      {"dataset", "data"},
+      {"train_dataset", "data"},
+      {"num_workers", "data.workers"},
+      {"num_parallel_workers", "data.workers"},
+      {"drop_remainder", "data.drop_last"},
+      {"model", "network"},
+      {"criterion", "loss"},
+      {"optim", "optimizer"},
+      {"lr_scheduler", "schedule"},
+      {"lr_schedule", "schedule"},
+      {"scheduler", "schedule"},
+      {"warmup_iters", "schedule.warmup_steps"},
+      {"output_dir", "output"},
+      {"work_dir", "output"},
+      {"device_target", "device"},
+      {"run_mode", "mode"},
+      {"save_graphs_path", "output"},
+      {"log_level", "log.level"},
+      {"logging_steps", "log.every"},
+      {"eval_steps", "eval.every"},
+      {"save_steps", "checkpoint.steps"},
+      {"keep_checkpoint_max", "checkpoint.keep"},
+      {"experiment_name", "name"},
+      {"num_threads", "threads"},
+      {"metric", "eval.metrics"},
   };
   return keys;
 }
@@ -437,7 +495,9 @@ std::string PrintRunConfig(const RunConfig& config) { return WriteYaml(TreeOf(co
 
 std::string PrintRunConfigJson(const RunConfig& config) { return ToJson(TreeOf(config)).dump(2) + "\n"; }
 
-std::string RunConfigSchemaJson() { return SchemaJson(ConfigTableOf(static_cast<const RunConfig*>(nullptr)), "Tenon run"); }
+std::string RunConfigSchemaJson() {
+  return SchemaJson(ConfigTableOf(static_cast<const RunConfig*>(nullptr)), "Tenon run");
+}
 
 std::string RunConfigSchemaMarkdown() {
   return SchemaMarkdown(ConfigTableOf(static_cast<const RunConfig*>(nullptr)), "Run files");

@@ -126,7 +126,7 @@ struct RunConfig {
   std::int64_t seed = 1;
   std::string device = "cpu";  // kind or kind:index
   RunMode mode = RunMode::kGraph;
-  std::int64_t threads = 1;    // 0: all cores
+  std::int64_t threads = 1;  // 0: all cores
   FallbackPolicy fallback = FallbackPolicy::kForbid;
   PluginsConfig plugins;
   DataConfig data;
@@ -140,9 +140,9 @@ struct RunConfig {
   LogConfig log;
   PassesConfig passes;
   std::int64_t save_graphs = 0;
-  ConfigPath output;           // empty in the struct's default; after reading "runs/<name>" where nothing was written
+  ConfigPath output;  // empty in the struct's default; after reading "runs/<name>" where nothing was written
 
-  ConfigNode source;           // the merged tree; PlaceOf(source, "device") finds where a key was written
+  ConfigNode source;  // the merged tree; PlaceOf(source, "device") finds where a key was written
 };
 
 // The name of the chosen kind: "sgd", "lenet5" ...

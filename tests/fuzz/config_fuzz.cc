@@ -49,8 +49,10 @@ std::vector<std::string> tenon::fuzz::Seeds() {
       "name: a\nseed: 7\ndata:\n  type: csv\n  path: a.csv\n  image: {shape: [1, 8, 8], scale: .5, resize: [28, 28]}\n"
       "  split: {test: every_5}\n  transforms: [one_hot, {normalize: {mean: [1], std: [2]}}]\nnetwork: {zoo: lenet5}\n",
       "x: &x {lr: \"${X}\", momentum: 1e-1}\noptimizer:\n  <<: *x\n  type: sgd\nloss: mse\n",
-      "plugins:\n  load:\n    - a\n    - {path: ./b.so, required: true, options: {k: ['1', 2, null]}}\n  pin: {a.b: c}\n",
-      "network:\n  layers:\n    - conv: {out: 6, kernel: [5, 5], name: 'c1'}\n    - relu\n    - linear:\n        out: 1e1\n",
+      "plugins:\n  load:\n    - a\n    - {path: ./b.so, required: true, options: {k: ['1', 2, null]}}\n  pin: {a.b: "
+      "c}\n",
+      "network:\n  layers:\n    - conv: {out: 6, kernel: [5, 5], name: 'c1'}\n    - relu\n    - linear:\n        out: "
+      "1e1\n",
       "schedule: {type: step, every: 3, gamma: .1}\ntrain: {epochs: 2, steps: ~}\ncheckpoint: {every: {steps: 5}}\n"
       "eval: {metrics: []}\nname: >-\n  two\n  lines\noutput: \"a\\tb$${X}\"\n",
   };

@@ -66,7 +66,9 @@ std::string NameOf(const CLI::Option& option) {
 }
 
 Json DescribeOption(const CLI::Option& option) {
-  Json flag = {{"name", NameOf(option)}, {"type", TypeOf(option)}, {"default", DefaultOf(option)},
+  Json flag = {{"name", NameOf(option)},
+               {"type", TypeOf(option)},
+               {"default", DefaultOf(option)},
                {"sentence", option.get_description()}};
   if (!option.get_positional() && !option.get_snames().empty() && !option.get_lnames().empty()) {
     flag["short"] = "-" + option.get_snames()[0];
@@ -99,7 +101,8 @@ Json Describe(const CLI::App& app, const std::string& name, const std::string& s
 
 std::string FullName(const CLI::App& command, const Program& program) {
   std::string name;
-  for (const CLI::App* app = &command; app->get_parent() != nullptr; app = app->get_parent()) name = " " + app->get_name() + name;
+  for (const CLI::App* app = &command; app->get_parent() != nullptr; app = app->get_parent())
+    name = " " + app->get_name() + name;
   return program.name + name;
 }
 
@@ -109,14 +112,16 @@ void PrintRows(const char* heading, const std::vector<std::pair<std::string, std
   std::size_t width = 0;
   for (const auto& row : rows) width = std::max(width, row.first.size());
   std::printf("\n%s\n", heading);
-  for (const auto& row : rows) std::printf("  %-*s  %s\n", static_cast<int>(width), row.first.c_str(), row.second.c_str());
+  for (const auto& row : rows)
+    std::printf("  %-*s  %s\n", static_cast<int>(width), row.first.c_str(), row.second.c_str());
 }
 
 void PrintHelp(const CLI::App& app, const Program& program) {
   const bool is_root = app.get_parent() == nullptr;
   std::string usage = FullName(app, program);
   std::vector<std::pair<std::string, std::string>> arguments, flags, commands;
-  for (const CLI::App* child : app.get_subcommands(nullptr)) commands.emplace_back(child->get_name(), child->get_description());
+  for (const CLI::App* child : app.get_subcommands(nullptr))
+    commands.emplace_back(child->get_name(), child->get_description());
   if (!commands.empty()) usage += " COMMAND";
   for (const CLI::Option* option : app.get_options()) {
     const Json described = DescribeOption(*option);
@@ -160,11 +165,33 @@ std::string NearestFlag(const CLI::App& command, int argc, const char* const* ar
   return "";
 }
 
-int TellUsage(const Program& program, const CLI::App& app, const std::string& reason, int argc, const char* const* argv) {
+// What is wrong when a word stands where a command should: nothing when the words so far are fine.
+std::string MissingCommand(const CLI::App& command, int argc, const char* const* argv) {
+  std::vector<std::string> known;
+  for (const CLI::App* child : command.get_subcommands(nullptr)) known.push_back(child->get_name());
+  if (known.empty()) return "";
+  int depth = 1;
+  for (const CLI::App* app = &command; app->get_parent() != nullptr; app = app->get_parent()) ++depth;
+  const bool has_word = depth < argc && argv[depth][0] != '-';
+  if (!has_word) return depth < argc ? "" : fmt::format("A command is missing. Known commands: {}.", JoinAnd(known));
+  const std::string near = NearestName(argv[depth], known);
+  return fmt::format(
+      "Unknown command '{}'. {}", argv[depth],
+      near.empty() ? fmt::format("Known commands: {}.", JoinAnd(known)) : fmt::format("Did you mean '{}'?", near));
+}
+
+int TellUsage(const Program& program, const CLI::App& app, const std::string& reason, int argc,
+              const char* const* argv) {
   const CLI::App& command = *NamedCommand(app, argc, argv);
-  std::string text = reason;
+  std::string text = MissingCommand(command, argc, argv);
+  if (!text.empty()) {
+    std::fprintf(stderr, "error: %s\nSee %s --help.\n", text.c_str(), FullName(command, program).c_str());
+    return 2;
+  }
+  text = reason;
   if (!text.empty() && text.back() != '.') text += '.';
-  if (const std::string near = NearestFlag(command, argc, argv); !near.empty()) text += fmt::format(" Did you mean {}?", near);
+  if (const std::string near = NearestFlag(command, argc, argv); !near.empty())
+    text += fmt::format(" Did you mean {}?", near);
   std::fprintf(stderr, "error: %s\nSee %s --help.\n", text.c_str(), FullName(command, program).c_str());
   return 2;
 }
@@ -194,7 +221,9 @@ int Run(const Program& program, CLI::App& app, int argc, char** argv, const std:
     if (Has(argc, argv, "--json")) {
       const bool is_root = named.get_parent() == nullptr;
       std::printf("%s\n", Describe(named, is_root ? program.name : named.get_name(),
-                                   is_root ? program.sentence : named.get_description(), is_root).dump(2).c_str());
+                                   is_root ? program.sentence : named.get_description(), is_root)
+                              .dump(2)
+                              .c_str());
     } else {
       PrintHelp(named, program);
     }
@@ -205,20 +234,24 @@ int Run(const Program& program, CLI::App& app, int argc, char** argv, const std:
   } catch (const CLI::ParseError& error) {
     return TellUsage(program, app, error.what(), argc, argv);
   }
-  if (!command) return TellUsage(program, app, "A command is missing", argc, argv);
+  if (!command) return TellUsage(program, app, "A command is missing.", argc, argv);
   return command();
 }
 
 int ExitCode(const Status& status) {
   switch (status.code()) {
-    case Code::kOk: return 0;
+    case Code::kOk:
+      return 0;
     case Code::kUnavailable:
-    case Code::kAbiMismatch: return 3;
+    case Code::kAbiMismatch:
+      return 3;
     case Code::kInvalidArgument:
     case Code::kNotFound:
     case Code::kDataLoss:
-    case Code::kOutOfRange: return 2;
-    default: return 1;
+    case Code::kOutOfRange:
+      return 2;
+    default:
+      return 1;
   }
 }
 

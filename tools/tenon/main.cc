@@ -18,8 +18,8 @@ namespace {
 using Command = std::function<int()>;
 
 // A flag that may be repeated and takes one value each time.
-CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& values, const std::string& type,
-                         const std::string& sentence) {
+CLI::Option* AddRepeated(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                         const std::string& type, const std::string& sentence) {
   return app.add_option(name, values, sentence)->allow_extra_args(false)->type_name(type);
 }
 
@@ -33,10 +33,13 @@ void AddTrain(CLI::App& app, Command& command) {
   train->add_option("CONFIG", options->config, "The run file.")->required();
   AddSet(*train, options->overrides);
   AddRepeated(*train, "--plugin-dir", options->plugin_dirs, "DIR", "Look for plugins here first; may be repeated.");
-  CLI::Option* resume = train->add_option("--resume", options->resume_from, "Go on from a checkpoint; without a value from the newest of the output folder.");
+  CLI::Option* resume =
+      train->add_option("--resume", options->resume_from,
+                        "Go on from a checkpoint; without a value from the newest of the output folder.");
   resume->expected(0, 1)->type_name("[CKPT]");
   train->add_flag("--lenient", options->lenient, "Take what fits of a checkpoint and say what did not.");
-  train->add_option("--repeat-seeds", options->repeat_seeds, "Train once per seed, such as 1,2,3, and print mean and spread.");
+  train->add_option("--repeat-seeds", options->repeat_seeds,
+                    "Train once per seed, such as 1,2,3, and print mean and spread.");
   train->add_option("--output", options->output, "Folder of the run, in place of the file's `output`.");
   train->add_flag("--dry-run", options->dry_run, "Open data and plugins, plan, and train nothing.");
   train->callback([options, resume, &command] {
@@ -49,7 +52,8 @@ void AddConfig(CLI::App& app, Command& command) {
   CLI::App* group = app.add_subcommand("config", "Look at run files.");
   group->require_subcommand(1);
 
-  CLI::App* show = group->add_subcommand("show", "Print a run file as it is understood: bases merged, defaults filled in.");
+  CLI::App* show =
+      group->add_subcommand("show", "Print a run file as it is understood: bases merged, defaults filled in.");
   const auto show_options = std::make_shared<ConfigShowOptions>();
   show->add_option("CONFIG", show_options->config, "The run file.")->required();
   AddSet(*show, show_options->overrides);
@@ -57,17 +61,20 @@ void AddConfig(CLI::App& app, Command& command) {
   show->add_flag("--json", show_options->json, "Print JSON.");
   show->callback([show_options, &command] { command = [show_options] { return RunConfigShow(*show_options); }; });
 
-  CLI::App* schema = group->add_subcommand("schema", "Print all keys with types, bounds, defaults and meaning, as a JSON Schema.");
+  CLI::App* schema =
+      group->add_subcommand("schema", "Print all keys with types, bounds, defaults and meaning, as a JSON Schema.");
   const auto schema_options = std::make_shared<ConfigSchemaOptions>();
   schema->add_flag("--markdown", schema_options->markdown, "Print the reference page docs/reference/config.md.");
-  schema->callback([schema_options, &command] { command = [schema_options] { return RunConfigSchema(*schema_options); }; });
+  schema->callback(
+      [schema_options, &command] { command = [schema_options] { return RunConfigSchema(*schema_options); }; });
 }
 
 void AddCkpt(CLI::App& app, Command& command) {
   CLI::App* group = app.add_subcommand("ckpt", "Look at checkpoints, .ckpt and .safetensors.");
   group->require_subcommand(1);
 
-  CLI::App* show = group->add_subcommand("show", "Print the tensors of a checkpoint with their types, shapes and ranges.");
+  CLI::App* show =
+      group->add_subcommand("show", "Print the tensors of a checkpoint with their types, shapes and ranges.");
   const auto show_options = std::make_shared<CkptShowOptions>();
   show->add_option("FILE", show_options->file, "The checkpoint.")->required();
   show->add_flag("--json", show_options->json, "Print JSON.");
@@ -77,7 +84,8 @@ void AddCkpt(CLI::App& app, Command& command) {
   const auto diff_options = std::make_shared<CkptDiffOptions>();
   diff->add_option("A", diff_options->a, "A checkpoint.")->required();
   diff->add_option("B", diff_options->b, "Another one.")->required();
-  diff->add_option("--rtol", diff_options->rtol, "Tolerance relative to the value in B.")->check(CLI::NonNegativeNumber);
+  diff->add_option("--rtol", diff_options->rtol, "Tolerance relative to the value in B.")
+      ->check(CLI::NonNegativeNumber);
   diff->add_option("--atol", diff_options->atol, "Absolute tolerance; with both 0 the bytes must be equal.")
       ->check(CLI::NonNegativeNumber);
   diff->add_flag("--json", diff_options->json, "Print JSON.");
@@ -141,7 +149,8 @@ void AddPlugin(CLI::App& app, Command& command) {
 void AddDoctor(CLI::App& app, Command& command) {
   CLI::App* group = app.add_subcommand("doctor", "Find out what is wrong.");
   group->require_subcommand(1);
-  CLI::App* plugins = group->add_subcommand("plugins", "Open each plugin in a process of its own and say how to mend it.");
+  CLI::App* plugins =
+      group->add_subcommand("plugins", "Open each plugin in a process of its own and say how to mend it.");
   const auto options = std::make_shared<DoctorPluginsOptions>();
   plugins->add_option("CONFIG", options->config, "A run file whose plugins are looked at too.");
   AddRepeated(*plugins, "--plugin-dir", options->plugin_dirs, "DIR", "Look for plugins here first; may be repeated.");

@@ -15,8 +15,9 @@ namespace fs = std::filesystem;
 class Load : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("tenon_load_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
-                                           "_" + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        fs::temp_directory_path() / ("tenon_load_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
+                                     "_" + ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_ / "sub");
   }
@@ -90,7 +91,8 @@ TEST_F(Load, ValuesKeepThePlaceOfTheirFile) {
 TEST_F(Load, FillsPlaceholdersAfterParsing) {
   variables_ = {{"SET", "value"}, {"EMPTY", ""}, {"LR", "1e-3"}, {"TRICKY", "a: b # c\n${SET}"}, {"TRUE", "true"}};
   Write("run.yaml",
-        "set: ${SET}\nempty: ${EMPTY}\nempty_default: ${EMPTY:d}\nunset_default: ${NOWHERE:d e}\nunset_nothing: x${NOWHERE:}y\n"
+        "set: ${SET}\nempty: ${EMPTY}\nempty_default: ${EMPTY:d}\nunset_default: ${NOWHERE:d e}\nunset_nothing: "
+        "x${NOWHERE:}y\n"
         "two: ${SET}-${SET}\nescaped: $${SET}\nlr: {v: \"${LR}\"}\ntricky: ${TRICKY}\nmoney: $5 and $$ {x}\n");
   const auto root = LoadFile("run.yaml");
   ASSERT_TRUE(root.ok()) << root.status().ToString();
@@ -126,7 +128,8 @@ TEST_F(Load, OverridesComeLast) {
   EXPECT_EQ(Flow("run.yaml", {"e="}), "{a: {b: [{c: 1}, {c: 2}], d: x}, e: null}");
   EXPECT_EQ(Flow("run.yaml", {"e=''"}), "{a: {b: [{c: 1}, {c: 2}], d: x}, e: \"\"}");
   EXPECT_EQ(Flow("run.yaml", {"e=\"3\""}), "{a: {b: [{c: 1}, {c: 2}], d: x}, e: \"3\"}");
-  EXPECT_EQ(Flow("run.yaml", {"p.\"vendor.npu\"=./x.so"}), "{a: {b: [{c: 1}, {c: 2}], d: x}, e: 1, p: {vendor.npu: ./x.so}}");
+  EXPECT_EQ(Flow("run.yaml", {"p.\"vendor.npu\"=./x.so"}),
+            "{a: {b: [{c: 1}, {c: 2}], d: x}, e: 1, p: {vendor.npu: ./x.so}}");
   EXPECT_EQ(Flow("run.yaml", {"e=a: b # c=d"}), "{a: {b: [{c: 1}, {c: 2}], d: x}, e: \"a: b # c=d\"}");
 }
 
@@ -149,7 +152,8 @@ TEST_F(Load, TextAtHandHasNoBases) {
   const auto root = LoadConfigText("a: 1\n", "text", "");
   ASSERT_TRUE(root.ok());
   EXPECT_EQ(WriteFlowYaml(*root), "{a: 1}");
-  EXPECT_EQ(LoadConfigText("_base_: a.yaml\n", "text", "").status().ToString(), "text:1:1: error: '_base_' works in files only.");
+  EXPECT_EQ(LoadConfigText("_base_: a.yaml\n", "text", "").status().ToString(),
+            "text:1:1: error: '_base_' works in files only.");
 }
 
 }  // namespace

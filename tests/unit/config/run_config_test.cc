@@ -57,8 +57,9 @@ TEST(RunConfig, AllSpellingsOfARateAreAlike) {
 }
 
 TEST(RunConfig, TheTypeChoosesTheOptions) {
-  const auto run = Read(std::string(kMinimal) +
-                        "optimizer: {type: adamw, betas: [0.8, 0.9], eps: 1e-6}\nloss: mse\nschedule: {type: step, every: 3}\n");
+  const auto run =
+      Read(std::string(kMinimal) +
+           "optimizer: {type: adamw, betas: [0.8, 0.9], eps: 1e-6}\nloss: mse\nschedule: {type: step, every: 3}\n");
   ASSERT_TRUE(run.ok()) << run.status().ToString();
   const auto& adamw = std::get<AdamWConfig>(run->optimizer);
   EXPECT_EQ(adamw.betas[0], 0.8);
@@ -104,8 +105,10 @@ TEST(RunConfig, PathsOfOverridesStartFromTheCurrentFolder) {
 }
 
 TEST(RunConfig, TransformsHaveThreeForms) {
-  const auto run = Read("data: {type: csv, path: a.csv, transforms: [one_hot, {normalize: {mean: [1]}}, {type: normalize, std: [2, 3]}]}\n"
-                        "network: {zoo: mlp, args: {hidden: [3]}}\n");
+  const auto run = Read(
+      "data: {type: csv, path: a.csv, transforms: [one_hot, {normalize: {mean: [1]}}, {type: normalize, std: [2, "
+      "3]}]}\n"
+      "network: {zoo: mlp, args: {hidden: [3]}}\n");
   ASSERT_TRUE(run.ok()) << run.status().ToString();
   EXPECT_EQ(run->data.transforms.size(), 3u);
   EXPECT_EQ(std::get<NormalizeConfig>(run->data.transforms[1]).mean[0], 1.0);
@@ -122,7 +125,8 @@ TEST(RunConfig, SplitIsARuleOrAFraction) {
 }
 
 TEST(RunConfig, LayersStayAsTheyAre) {
-  const auto run = Read("data: {type: csv, path: a.csv}\nnetwork:\n  layers:\n    - conv: {out: 6, kernel: 5}\n    - relu\n");
+  const auto run =
+      Read("data: {type: csv, path: a.csv}\nnetwork:\n  layers:\n    - conv: {out: 6, kernel: 5}\n    - relu\n");
   ASSERT_TRUE(run.ok()) << run.status().ToString();
   EXPECT_FALSE(run->network.zoo);
   EXPECT_EQ(run->network.layers.items().size(), 2u);
@@ -155,9 +159,11 @@ TEST(RunConfig, PrintsReadBackTheSame) {
   const std::string minimal = kMinimal;
   for (const std::string& text :
        {minimal, minimal + "name: \"12\"\noptimizer: {type: adam, lr: 0.1}\nschedule: cosine\ntrain: {steps: 7}\n",
-        minimal + "plugins: {load: [a, ./b.so, {name: c, required: true, options: {x: ['1', 1, null, true]}}], trust: warn}\n",
-        std::string("data: {type: npy, path: a, labels: b, test: {path: c, labels: d}, transforms: [one_hot, normalize]}\n"
-                    "network: {layers: [{conv: {out: 6, kernel: [5, 5], name: '1'}}, relu, {linear: {out: 10}}]}\n"),
+        minimal + "plugins: {load: [a, ./b.so, {name: c, required: true, options: {x: ['1', 1, null, true]}}], trust: "
+                  "warn}\n",
+        std::string(
+            "data: {type: npy, path: a, labels: b, test: {path: c, labels: d}, transforms: [one_hot, normalize]}\n"
+            "network: {layers: [{conv: {out: 6, kernel: [5, 5], name: '1'}}, relu, {linear: {out: 10}}]}\n"),
         std::string("data: {type: synthetic, samples: 10, classes: 3, image: {shape: [4]}, split: {test: 0.25}}\n"
                     "network: {zoo: mlp, args: {hidden: []}}\ncheckpoint: {steps: 5}\neval: {metrics: []}\n")}) {
     const auto run = Read(text);
@@ -200,7 +206,8 @@ TEST(RunConfig, TheReferencePageIsUpToDate) {
 
 TEST(RunConfig, TheSchemaNamesEveryKey) {
   const std::string schema = RunConfigSchemaJson();
-  for (const char* key : {"\"optimizer\"", "\"betas\"", "every_N or a fraction", "\"exclusiveMaximum\": 1.0", "\"default\": 32"}) {
+  for (const char* key :
+       {"\"optimizer\"", "\"betas\"", "every_N or a fraction", "\"exclusiveMaximum\": 1.0", "\"default\": 32"}) {
     EXPECT_NE(schema.find(key), std::string::npos) << key;
   }
 }

@@ -36,8 +36,9 @@ TEST(Scalar, AllSpellingsOfANumberAreAlike) {
 }
 
 TEST(Scalar, WhatIsNoNumberIsRefused) {
-  for (const char* text : {"1e-4x", "1,000", "1_000", "0x10", "010", "0o7", "0b1", "00.5", "e5", ".", "+", "-", ".e1", "1e", "1e+",
-                           "--1", "1 2", "1.2.3", "one", "1e999", "1e-999", ".inf", ".nan", "inf", "nan", "Infinity"}) {
+  for (const char* text : {"1e-4x", "1,000", "1_000",  "0x10", "010",  "0o7", "0b1", "00.5",    "e5",
+                           ".",     "+",     "-",      ".e1",  "1e",   "1e+", "--1", "1 2",     "1.2.3",
+                           "one",   "1e999", "1e-999", ".inf", ".nan", "inf", "nan", "Infinity"}) {
     EXPECT_FALSE(Number(text)) << text;
   }
 }
@@ -58,7 +59,8 @@ TEST(Scalar, IntegersMayHaveAnExponentButNoFraction) {
   EXPECT_EQ(Integer("2.0"), 2);
   EXPECT_EQ(Integer("100e-2"), 1);
   EXPECT_EQ(Integer("0.0"), 0);
-  for (const char* text : {"2.5", "1e-1", "0x10", "010", "1,000", "ten", "", ".inf", "1e"}) EXPECT_FALSE(Integer(text)) << text;
+  for (const char* text : {"2.5", "1e-1", "0x10", "010", "1,000", "ten", "", ".inf", "1e"})
+    EXPECT_FALSE(Integer(text)) << text;
 }
 
 TEST(Scalar, IntegersAreExactIn64Bits) {

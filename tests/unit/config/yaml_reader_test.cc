@@ -25,7 +25,9 @@ TEST(YamlReader, KeepsExactPlaces) {
 }
 
 TEST(YamlReader, PlacesDoNotDependOnLineEndsOrByteOrderMark) {
-  const auto root = Read("\xEF\xBB\xBF" "a: 1\r\nb: {c: 2}\r\n");
+  const auto root = Read(
+      "\xEF\xBB\xBF"
+      "a: 1\r\nb: {c: 2}\r\n");
   ASSERT_TRUE(root.ok()) << root.status().ToString();
   EXPECT_EQ(PlaceOfKey(*root, "a"), "a.yaml:1:4");
   EXPECT_EQ(PlaceOfKey(*root, "b.c"), "a.yaml:2:8");
@@ -79,7 +81,8 @@ TEST(YamlReader, ReportsEveryRepeatedKeyOnce) {
 }
 
 TEST(YamlReader, QuotesThatCloseAreFine) {
-  for (const char* text : {"a: \"x\\\"y\"\n", "a: 'it''s'\n", "a: &n \"x\"\n", "a: \"\"\n", "a: \"x\n  y\"\n", "'a': 1\n"}) {
+  for (const char* text :
+       {"a: \"x\\\"y\"\n", "a: 'it''s'\n", "a: &n \"x\"\n", "a: \"\"\n", "a: \"x\n  y\"\n", "'a': 1\n"}) {
     EXPECT_TRUE(Read(text).ok()) << text << Read(text).status().ToString();
   }
 }
@@ -93,7 +96,8 @@ TEST(YamlReader, FlowValuesLieWhereTheyWereGiven) {
 
 TEST(YamlReader, Utf8IsCheckedStrictly) {
   EXPECT_TRUE(Read("a: \xF0\x9F\x99\x82\n").ok());
-  for (const char* bad : {"a: \xC0\x80\n", "a: \xED\xA0\x80\n", "a: \xF5\x80\x80\x80\n", "a: \xE2\x82\n", "a: \x80\n"}) {
+  for (const char* bad :
+       {"a: \xC0\x80\n", "a: \xED\xA0\x80\n", "a: \xF5\x80\x80\x80\n", "a: \xE2\x82\n", "a: \x80\n"}) {
     EXPECT_FALSE(Read(bad).ok());
   }
 }

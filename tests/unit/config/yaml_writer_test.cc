@@ -13,10 +13,52 @@ namespace {
 ConfigNode Entry(const std::string& key, ConfigNode value) { return ConfigNode::Map({{key, {}, std::move(value)}}); }
 
 TEST(YamlWriter, EveryTextReadsBack) {
-  for (const std::string text :
-       {"plain", "two words", "", "null", "~", "true", "12", "1e-4", ".inf", "- x", "-", "---", "a: b", "a #b", "#", "'", "\"", "\\",
-        "line\nbreak\n", "tab\there", "${X}", "$${X}", "$$${X}", "a,b", "[x]", "{x}", "*a", "&a", "!t", "%d", "@x", "`", "|", ">", "?",
-        "é\xF0\x9F\x99\x82", " lead", "trail ", "a  b", "<<", "C:\\x", "no", "\x01", "...", "=", "a=b;c(d)"}) {
+  for (const std::string text : {"plain",
+                                 "two words",
+                                 "",
+                                 "null",
+                                 "~",
+                                 "true",
+                                 "12",
+                                 "1e-4",
+                                 ".inf",
+                                 "- x",
+                                 "-",
+                                 "---",
+                                 "a: b",
+                                 "a #b",
+                                 "#",
+                                 "'",
+                                 "\"",
+                                 "\\",
+                                 "line\nbreak\n",
+                                 "tab\there",
+                                 "${X}",
+                                 "$${X}",
+                                 "$$${X}",
+                                 "a,b",
+                                 "[x]",
+                                 "{x}",
+                                 "*a",
+                                 "&a",
+                                 "!t",
+                                 "%d",
+                                 "@x",
+                                 "`",
+                                 "|",
+                                 ">",
+                                 "?",
+                                 "é\xF0\x9F\x99\x82",
+                                 " lead",
+                                 "trail ",
+                                 "a  b",
+                                 "<<",
+                                 "C:\\x",
+                                 "no",
+                                 "\x01",
+                                 "...",
+                                 "=",
+                                 "a=b;c(d)"}) {
     const std::string yaml = WriteYaml(Entry("key", TextNode(text)));
     const auto back = LoadConfigText(yaml, "t", "");
     ASSERT_TRUE(back.ok()) << yaml << back.status().ToString();
@@ -36,7 +78,8 @@ TEST(YamlWriter, EveryKeyReadsBack) {
 
 TEST(YamlWriter, BreaksWhatDoesNotFitALine) {
   std::vector<ConfigNode> items(3, Entry("conv", Entry("out", ConfigNode::Scalar("6"))));
-  EXPECT_EQ(WriteYaml(Entry("layers", ConfigNode::List(items))), "layers: [{conv: {out: 6}}, {conv: {out: 6}}, {conv: {out: 6}}]\n");
+  EXPECT_EQ(WriteYaml(Entry("layers", ConfigNode::List(items))),
+            "layers: [{conv: {out: 6}}, {conv: {out: 6}}, {conv: {out: 6}}]\n");
   items.assign(8, Entry("conv", Entry("out", ConfigNode::Scalar("6"))));
   const std::string yaml = WriteYaml(Entry("layers", ConfigNode::List(items)));
   EXPECT_EQ(yaml.substr(0, 28), "layers:\n  - {conv: {out: 6}}");
