@@ -307,10 +307,7 @@ Result<const PluginDevice*> PluginRegistry::FindDevice(const std::string& text) 
     });
   };
   if (!offered()) OpenDevicePlugins(kind);
-  if (!offered()) {
-    LoadAll();  // so that the message can name every kind that there is
-    return NoDevice(kind);
-  }
+  if (!offered()) return NoDevice(kind);
   return ChooseDevice(kind, index);
 }
 
@@ -343,10 +340,15 @@ Result<const PluginDevice*> PluginRegistry::ChooseDevice(const std::string& kind
 
 Status PluginRegistry::NoDevice(const std::string& kind) const {
   std::vector<std::string> known;
-  for (const Candidate* candidate : creation_order_) {
-    for (const PluginDevice& device : candidate->devices) {
-      if (!Contains(known, device.kind)) known.push_back(device.kind);
-    }
+  const auto know = [&known](const std::string& name) {
+    if (!name.empty() && !Contains(known, name)) known.push_back(name);
+  };
+  for (const auto& candidate : candidates_) {
+    for (const PluginDevice& device : candidate->devices) know(device.kind);
+    // Device plugins that were opened but not created, because their kernels are for other kinds.
+    const bool is_device = candidate->plugin != nullptr && candidate->plugin->Interface<tenon_device_vtable>() != nullptr;
+    if (!is_device || candidate->created()) continue;
+    for (const std::string& name : candidate->plugin->KernelDeviceKinds()) know(name);
   }
   for (const Candidate* candidate : creation_order_) {
     if (!Contains(candidate->plugin->KernelDeviceKinds(), kind)) continue;

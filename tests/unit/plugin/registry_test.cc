@@ -246,6 +246,17 @@ TEST(PluginRegistry, FindsADeviceBySearchAndByPriority) {
   EXPECT_EQ(registry.plugins().front()->id(), "org.tenon.fixture.device_twin");
 }
 
+TEST(PluginRegistry, AnUnknownKindNamesTheKindsThatThereAre) {
+  PluginsConfig config;
+  config.trust = TrustPolicy::kOff;
+  config.search = {FixtureFolder("device_null")};
+  PluginRegistry registry(BareOptions());
+  ASSERT_TRUE(registry.Load(config).ok());
+  const Status status = registry.FindDevice("nul").status();
+  EXPECT_NE(status.message().find("did you mean 'null'? Known kinds: null."), std::string::npos) << status.message();
+  EXPECT_TRUE(registry.plugins().empty());  // nothing was started for a message
+}
+
 TEST(PluginRegistry, FindsOperatorsWithoutCreatingOthers) {
   PluginsConfig config;
   config.search = {FixtureFolder("device_null"), FixtureFolder("good")};
