@@ -150,7 +150,9 @@ std::int32_t MemAlloc(tenon_host* host, std::uint64_t bytes, std::uint64_t align
   if (align == 0 || (align & (align - 1)) != 0) return Fail(error, TENON_INVALID_ARGUMENT, "The alignment is not a power of two.");
   if (bytes == 0) return TENON_OK;
   void* memory = nullptr;
-  if (::posix_memalign(&memory, std::max<std::uint64_t>(align, sizeof(void*)), bytes) != 0) {
+  // More than any address space has is not worth asking for; sanitizers end the process over such a request.
+  constexpr std::uint64_t kAddressSpace = std::uint64_t{1} << 47;
+  if (bytes > kAddressSpace || align > kAddressSpace || ::posix_memalign(&memory, std::max<std::uint64_t>(align, sizeof(void*)), bytes) != 0) {
     tenon_error_info info = TENON_INIT(tenon_error_info);
     info.code = TENON_RESOURCE_EXHAUSTED;
     info.requested_bytes = bytes;

@@ -282,7 +282,7 @@ TEST(PluginRegistry, StaticDestructorsMeetAClosedHost) {
     if (child == 0) {
       PluginsConfig config = LoadFixtures({"static_destructor"});
       config.load[0].options = Yaml("report: " + report);
-      auto* registry = new PluginRegistry(BareOptions());
+      static auto* registry = new PluginRegistry(BareOptions());
       if (!registry->Load(config).ok()) ::_exit(9);
       if (orderly) delete registry;
       std::exit(0);  // with orderly false: an early end, nothing was shut down
