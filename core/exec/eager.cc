@@ -37,7 +37,8 @@ EagerEngine::EagerEngine(DeviceTarget& target, const EagerOptions& options)
       device_(target.device()),
       options_(options),
       pool_(device_),
-      planner_(target, *options.ops, [this](const ValueType& type) { return TypeOf(type); }, options.threads) {}
+      planner_(
+          target, *options.ops, [this](const ValueType& type) { return TypeOf(type); }, options.threads) {}
 
 EagerEngine::~EagerEngine() {
   for (const auto& entry : plans_) ReleasePlan(entry.second);
@@ -81,7 +82,8 @@ Result<EagerTensor> EagerEngine::FromHost(const Tensor& tensor) {
   block->outputs[0] = {block, type, storage, storage->address, false};
   EagerTensor made(block->outputs);
   if (device_.host_accessible() && device_.inline_streams()) {
-    if (type->bytes > 0) std::memcpy(reinterpret_cast<void*>(storage->address), tensor.raw(), static_cast<std::size_t>(type->bytes));
+    if (type->bytes > 0)
+      std::memcpy(reinterpret_cast<void*>(storage->address), tensor.raw(), static_cast<std::size_t>(type->bytes));
     return made;
   }
   TENON_TRY(device_.CopyFromHost(tensor.raw(), storage->address, type->bytes));
@@ -130,8 +132,10 @@ EagerBlock* EagerEngine::NewBlock(std::int32_t inputs, std::int32_t outputs) {
   block->sequence = ++sequence_;
   block->plan = nullptr;
   block->site = nullptr;
-  block->inputs = inputs <= EagerBlock::kInlineInputs ? block->inline_inputs : new EagerValue*[static_cast<std::size_t>(inputs)];
-  block->outputs = outputs <= EagerBlock::kInlineOutputs ? block->inline_outputs : new EagerValue[static_cast<std::size_t>(outputs)];
+  block->inputs =
+      inputs <= EagerBlock::kInlineInputs ? block->inline_inputs : new EagerValue*[static_cast<std::size_t>(inputs)];
+  block->outputs =
+      outputs <= EagerBlock::kInlineOutputs ? block->inline_outputs : new EagerValue[static_cast<std::size_t>(outputs)];
   ++live_blocks_;
   return block;
 }
@@ -176,7 +180,8 @@ void EagerEngine::BuryDying() {
     FreeBlock(last);
   }
   burying_ = false;
-  if (live_blocks_ != 0 || !on_last_tensor_) [[likely]] return;
+  if (live_blocks_ != 0 || !on_last_tensor_) [[likely]]
+    return;
   const auto call = std::move(on_last_tensor_);  // may end this engine
   call();
 }
@@ -190,7 +195,8 @@ void EagerEngine::ReleasePlan(EagerPlan* plan) {
 // ---- plans
 
 Result<EagerOp*> EagerEngine::Op(std::string_view domain, std::string_view type, const Attributes& attrs, int version) {
-  const std::uint64_t hash = Mix(Mix(NameHash(domain, type), static_cast<std::uint64_t>(version)), attrs.items().empty() ? 0 : HashOf(attrs));
+  const std::uint64_t hash =
+      Mix(Mix(NameHash(domain, type), static_cast<std::uint64_t>(version)), attrs.items().empty() ? 0 : HashOf(attrs));
   auto& bucket = ops_[hash];
   for (const auto& known : bucket) {
     const OpDef& def = *known->def_;
@@ -214,7 +220,8 @@ bool EagerEngine::Fits(const EagerPlan& plan, std::span<const EagerTensor> input
     const EagerValue* value = inputs[i].value();
     if (plan.inputs[i] != (value == nullptr ? nullptr : value->type)) return false;
   }
-  if (plan.op->value_inputs_ == 0) [[likely]] return true;
+  if (plan.op->value_inputs_ == 0) [[likely]]
+    return true;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool matters = i < 64 && (plan.op->value_inputs_ >> i & 1u) != 0 && contents_[i].defined();
     if (!matters) continue;
@@ -240,7 +247,8 @@ Status EagerEngine::ReadContents(const EagerOp& op, std::span<const EagerTensor>
   return {};
 }
 
-std::uint64_t EagerEngine::PlanHash(const EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant) const {
+std::uint64_t EagerEngine::PlanHash(const EagerOp& op, std::span<const EagerTensor> inputs,
+                                    std::uint32_t variant) const {
   std::uint64_t hash = Mix(op.hash_, variant);
   for (const EagerTensor& input : inputs) hash = Mix(hash, input ? input.value()->type->id + 1u : 0u);
   if (op.value_inputs_ == 0) return hash;
@@ -302,19 +310,22 @@ Status EagerEngine::GrowWorkspace(const EagerPlan& plan) {
   const std::int64_t bytes = plan.kernel == nullptr ? 0 : plan.kernel->workspace_bytes();
   if (bytes <= workspace_.bytes()) return {};
   workspace_ = Buffer();
-  TENON_ASSIGN_WHILE(workspace_, device_.Allocate(bytes, TENON_ALLOC_DEFAULT), "allocating the scratch memory of {}", plan.op->def().FullName());
+  TENON_ASSIGN_WHILE(workspace_, device_.Allocate(bytes, TENON_ALLOC_DEFAULT), "allocating the scratch memory of {}",
+                     plan.op->def().FullName());
   return {};
 }
 
 // ---- calls
 
-Status EagerEngine::Run(EagerOp& op, std::span<const EagerTensor> given, std::span<EagerTensor> outputs, const EagerCall& call) {
+Status EagerEngine::Run(EagerOp& op, std::span<const EagerTensor> given, std::span<EagerTensor> outputs,
+                        const EagerCall& call) {
   const std::span<const EagerTensor> inputs = WithoutAbsentEnd(given);
   bool record = false;
   if (recording_ && !op.def_->no_gradient()) {
     for (const EagerTensor& input : inputs) record = record || (input && input.value()->requires_gradient);
   }
-  const auto variant = static_cast<std::uint32_t>(outputs.size()) << 1 | static_cast<std::uint32_t>(record && op.saves_);
+  const auto variant =
+      static_cast<std::uint32_t>(outputs.size()) << 1 | static_cast<std::uint32_t>(record && op.saves_);
   EagerPlan* plan = op.last_;
   ++counts_.hits;
   if (plan == nullptr || op.value_inputs_ != 0 || !Fits(*plan, inputs, variant)) [[unlikely]] {
@@ -323,7 +334,8 @@ Status EagerEngine::Run(EagerOp& op, std::span<const EagerTensor> given, std::sp
   }
   plan->last_use = ++clock_;
 
-  EagerBlock* block = NewBlock(record ? static_cast<std::int32_t>(inputs.size()) : 0, static_cast<std::int32_t>(plan->outputs.size()));
+  EagerBlock* block =
+      NewBlock(record ? static_cast<std::int32_t>(inputs.size()) : 0, static_cast<std::int32_t>(plan->outputs.size()));
   for (std::int32_t i = 0; i < block->output_count; ++i) block->outputs[i] = EagerValue{};
   for (std::int32_t i = 0; i < block->input_count; ++i) block->inputs[i] = nullptr;
   ++block->references;  // until the call has succeeded
@@ -350,18 +362,21 @@ Status EagerEngine::Run(EagerOp& op, std::span<const EagerTensor> given, std::sp
     EagerValue* made = block->outputs + i;
     outputs[i] = made->type == nullptr ? EagerTensor() : EagerTensor(made);
   }
-  if (--block->references == 0) [[unlikely]] Release(block);
+  if (--block->references == 0) [[unlikely]]
+    Release(block);
   return {};
 }
 
-Result<EagerTensor> EagerEngine::Apply(std::string_view type, std::initializer_list<EagerTensor> inputs, const Attributes& attrs) {
-  TENON_ASSIGN(EagerOp* op, Op("", type, attrs));
+Result<EagerTensor> EagerEngine::Apply(std::string_view type, std::initializer_list<EagerTensor> inputs,
+                                       const Attributes& attrs) {
+  TENON_ASSIGN(EagerOp * op, Op("", type, attrs));
   EagerTensor result;
   TENON_TRY(Run(*op, std::span<const EagerTensor>(inputs.begin(), inputs.size()), std::span<EagerTensor>(&result, 1)));
   return result;
 }
 
-Status EagerEngine::PlaceOutputs(const EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block, const EagerCall& call) {
+Status EagerEngine::PlaceOutputs(const EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block,
+                                 const EagerCall& call) {
   const auto share = [&](EagerValue& output, const EagerValue& input) {
     ++input.storage->references;
     output.storage = input.storage;
@@ -387,38 +402,46 @@ Status EagerEngine::PlaceOutputs(const EagerPlan& plan, std::span<const EagerTen
     TENON_TRY(Take(*output.type, &output.storage));
     output.address = output.storage->address;
     if (update != nullptr)
-      TENON_TRY(device_.CopyOnDevice(inputs[static_cast<std::size_t>(update->input)].address(), output.address, output.type->bytes));
+      TENON_TRY(device_.CopyOnDevice(inputs[static_cast<std::size_t>(update->input)].address(), output.address,
+                                     output.type->bytes));
   }
   return {};
 }
 
-Status EagerEngine::Execute(EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block, const EagerCall& call) {
+Status EagerEngine::Execute(EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block,
+                            const EagerCall& call) {
   if (plan.kind == EagerPlan::Kind::kReference) return Failed(plan, ExecuteReference(plan, inputs, block, call), call);
   if (plan.kind != EagerPlan::Kind::kPlugin) return {};
   tenon_kernel_call& record = plan.call;
   record.rng_key = call.random.key;
   record.rng_offset = call.random.offset;
   record.workspace = record.workspace_bytes == 0 ? 0 : workspace_.address();
-  if (plan.converts) [[unlikely]] return Failed(plan, ExecuteConverting(plan, inputs, block), call);
+  if (plan.converts) [[unlikely]]
+    return Failed(plan, ExecuteConverting(plan, inputs, block), call);
   tenon_tensor* view = plan.views.data();
   for (const EagerTensor& input : inputs) (view++)->address = input ? input.value()->address : 0;
   for (std::int32_t i = 0; i < block.output_count; ++i) (view++)->address = block.outputs[i].address;
-  for (const graph::InPlaceChoice& update : plan.updates) plan.views[static_cast<std::size_t>(update.input)].address = block.outputs[update.output].address;
+  for (const graph::InPlaceChoice& update : plan.updates)
+    plan.views[static_cast<std::size_t>(update.input)].address = block.outputs[update.output].address;
   tenon_error error;
   const std::int32_t code = CallAbi("tenon.op", "execute", plan.execute, plan.handle, &record, &error);
-  if (code == TENON_OK) [[likely]] return {};
+  if (code == TENON_OK) [[likely]]
+    return {};
   return Failed(plan, ToStatus(code, error, ""), call);
 }
 
-Status EagerEngine::ExecuteReference(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block, const EagerCall& call) {
+Status EagerEngine::ExecuteReference(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block,
+                                     const EagerCall& call) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]) plan.reference_inputs[i].PointTo(reinterpret_cast<void*>(inputs[i].address()));
   }
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
-    if (plan.outputs[i] != nullptr) plan.reference_outputs[i].PointTo(reinterpret_cast<void*>(block.outputs[i].address));
+    if (plan.outputs[i] != nullptr)
+      plan.reference_outputs[i].PointTo(reinterpret_cast<void*>(block.outputs[i].address));
   }
   for (const graph::InPlaceChoice& update : plan.updates)
-    plan.reference_inputs[static_cast<std::size_t>(update.input)].PointTo(reinterpret_cast<void*>(block.outputs[update.output].address));
+    plan.reference_inputs[static_cast<std::size_t>(update.input)].PointTo(
+        reinterpret_cast<void*>(block.outputs[update.output].address));
   const ReferenceArgs args{plan.attrs, plan.reference_inputs, plan.reference_outputs, call.random};
   return plan.op->def().reference()(args);
 }
@@ -444,14 +467,15 @@ Status EagerEngine::ExecuteConverting(EagerPlan& plan, std::span<const EagerTens
       results.emplace_back(operand, strided);
       continue;
     }
-    TENON_TRY(device_.Reorder(ViewOf(type->value.dtype, type->shape, graph::kStrided, strided, device_.host_accessible()), view));
+    TENON_TRY(device_.Reorder(
+        ViewOf(type->value.dtype, type->shape, graph::kStrided, strided, device_.host_accessible()), view));
   }
   tenon_error error;
   TENON_TRY(ToStatus(CallAbi("tenon.op", "execute", plan.execute, plan.handle, &plan.call, &error), error, ""));
   for (const auto& result : results) {
     const EagerType* type = plan.outputs[result.first - count];
-    TENON_TRY(device_.Reorder(plan.views[result.first],
-                              ViewOf(type->value.dtype, type->shape, graph::kStrided, result.second, device_.host_accessible())));
+    TENON_TRY(device_.Reorder(plan.views[result.first], ViewOf(type->value.dtype, type->shape, graph::kStrided,
+                                                               result.second, device_.host_accessible())));
   }
   return device_.Synchronize();  // the copies go away
 }
@@ -459,9 +483,12 @@ Status EagerEngine::ExecuteConverting(EagerPlan& plan, std::span<const EagerTens
 Status EagerEngine::Failed(const EagerPlan& plan, Status status, const EagerCall& call) const {
   if (status.ok()) return status;
   const std::string& type = plan.op->def().type();
-  const std::string kernel = plan.kernel->is_reference() ? "its reference" : fmt::format("kernel {}", plan.kernel->name());
-  return std::move(status).At(call.site == nullptr ? "" : call.site->place)
-      .While(fmt::format("running node '{}' ({}) with {}", call.site == nullptr ? type : call.site->name, plan.op->def().FullName(), kernel));
+  const std::string kernel =
+      plan.kernel->is_reference() ? "its reference" : fmt::format("kernel {}", plan.kernel->name());
+  return std::move(status)
+      .At(call.site == nullptr ? "" : call.site->place)
+      .While(fmt::format("running node '{}' ({}) with {}", call.site == nullptr ? type : call.site->name,
+                         plan.op->def().FullName(), kernel));
 }
 
 }  // namespace tenon::exec

@@ -17,8 +17,8 @@ namespace tenon::exec {
 
 struct EagerOptions {
   std::uint32_t threads = 1;
-  std::size_t most_plans = 1024;            // the least recently used beyond are dropped
-  const OpRegistry* ops = &BuiltinOps();    // must outlive the engine
+  std::size_t most_plans = 1024;          // the least recently used beyond are dropped
+  const OpRegistry* ops = &BuiltinOps();  // must outlive the engine
 };
 
 // What one call may say besides its operands.
@@ -61,9 +61,11 @@ class EagerEngine {
   // `version`: opset, 0 the newest. The result belongs to the engine and is the same for equal arguments.
   Result<EagerOp*> Op(std::string_view domain, std::string_view type, const Attributes& attrs = {}, int version = 0);
   // Applies `op`; empty handles are absent inputs. Fills all of `outputs`.
-  Status Run(EagerOp& op, std::span<const EagerTensor> inputs, std::span<EagerTensor> outputs, const EagerCall& call = {});
+  Status Run(EagerOp& op, std::span<const EagerTensor> inputs, std::span<EagerTensor> outputs,
+             const EagerCall& call = {});
   // The one-output form by name.
-  Result<EagerTensor> Apply(std::string_view type, std::initializer_list<EagerTensor> inputs, const Attributes& attrs = {});
+  Result<EagerTensor> Apply(std::string_view type, std::initializer_list<EagerTensor> inputs,
+                            const Attributes& attrs = {});
 
   // ---- gradients
   // While false nothing is recorded.
@@ -75,11 +77,15 @@ class EagerEngine {
                                              const GradientOptions& options = {});
 
   // ---- counts
-  struct PlanCounts { std::int64_t hits = 0, misses = 0, evictions = 0; };
+  struct PlanCounts {
+    std::int64_t hits = 0, misses = 0, evictions = 0;
+  };
   const PlanCounts& plan_counts() const { return counts_; }
   std::int64_t live_blocks() const { return live_blocks_; }
   const EagerPool& pool() const { return pool_; }
-  struct KernelCount { std::int64_t fast = 0, reference = 0; };
+  struct KernelCount {
+    std::int64_t fast = 0, reference = 0;
+  };
   // Kernels that were planned, by operator.
   const std::map<std::string, KernelCount>& kernels() const { return kernels_; }
   // Called once, when the last tensor has gone after this was set.
@@ -101,21 +107,26 @@ class EagerEngine {
   void ReleasePlan(EagerPlan* plan);
 
   bool Fits(const EagerPlan& plan, std::span<const EagerTensor> inputs, std::uint32_t variant) const;
-  Result<EagerPlan*> FindPlan(EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant, const EagerSite* site);
-  Result<EagerPlan*> AddPlan(EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant, const EagerSite* site);
+  Result<EagerPlan*> FindPlan(EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant,
+                              const EagerSite* site);
+  Result<EagerPlan*> AddPlan(EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant,
+                             const EagerSite* site);
   Status ReadContents(const EagerOp& op, std::span<const EagerTensor> inputs);
   std::uint64_t PlanHash(const EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant) const;
   void Evict();
 
-  Status PlaceOutputs(const EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block, const EagerCall& call);
+  Status PlaceOutputs(const EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block,
+                      const EagerCall& call);
   Status Execute(EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block, const EagerCall& call);
-  Status ExecuteReference(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block, const EagerCall& call);
+  Status ExecuteReference(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block,
+                          const EagerCall& call);
   Status ExecuteConverting(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block);
   Status GrowWorkspace(const EagerPlan& plan);
   Status Failed(const EagerPlan& plan, Status status, const EagerCall& call) const;
   Status Take(const EagerType& type, EagerStorage** out) {
     *out = pool_.Take(type.size_class);
-    if (*out != nullptr) [[likely]] return {};
+    if (*out != nullptr) [[likely]]
+      return {};
     return TakeNew(type, out);
   }
   Status TakeNew(const EagerType& type, EagerStorage** out);
@@ -141,7 +152,7 @@ class EagerEngine {
   bool burying_ = false;
   std::int64_t live_blocks_ = 0;
   Buffer workspace_;
-  std::uint64_t visit_ = 0;                 // runs of Gradients so far
+  std::uint64_t visit_ = 0;  // runs of Gradients so far
   std::function<void()> on_last_tensor_;
   void* user_ = nullptr;
 };

@@ -20,8 +20,8 @@ class EagerGradBuilder final : public GradBuilder {
   const Status& status() const { return status_; }
   void Clear() { made_.clear(); }
 
-  std::vector<Value> Apply(std::string_view domain, std::string_view type, std::span<const Value> inputs, Attributes attrs,
-                           int outputs) override {
+  std::vector<Value> Apply(std::string_view domain, std::string_view type, std::span<const Value> inputs,
+                           Attributes attrs, int outputs) override {
     std::vector<Value> results(static_cast<std::size_t>(outputs));
     if (!status_.ok()) return results;
     auto op = engine_.Op(domain, type, attrs);
@@ -73,13 +73,15 @@ class EagerGradBuilder final : public GradBuilder {
 
 class EagerBackward {
  public:
-  EagerBackward(EagerEngine& engine, const GradientOptions& options) : engine_(engine), options_(options), builder_(engine) {}
+  EagerBackward(EagerEngine& engine, const GradientOptions& options)
+      : engine_(engine), options_(options), builder_(engine) {}
 
   Result<std::vector<EagerTensor>> Run(const EagerTensor& loss, std::span<const EagerTensor> targets) {
     TENON_TRY(CheckLoss(loss));
     Collect(loss.value()->block);
     MarkDependent(targets);
-    TENON_INVALID_IF(!Depends(loss.value()), "The loss was not computed from any of the {} tensors asked for.", targets.size());
+    TENON_INVALID_IF(!Depends(loss.value()), "The loss was not computed from any of the {} tensors asked for.",
+                     targets.size());
     TENON_ASSIGN(EagerTensor one, One(loss));
     Push(loss.value(), std::move(one));
     for (auto at = blocks_.rbegin(); at != blocks_.rend(); ++at) TENON_TRY(Visit(**at));
@@ -130,7 +132,8 @@ class EagerBackward {
     if (sorted) {
       std::reverse(blocks_.begin(), blocks_.end());
     } else {
-      std::sort(blocks_.begin(), blocks_.end(), [](const EagerBlock* a, const EagerBlock* b) { return a->sequence < b->sequence; });
+      std::sort(blocks_.begin(), blocks_.end(),
+                [](const EagerBlock* a, const EagerBlock* b) { return a->sequence < b->sequence; });
     }
     std::size_t slots = 0;
     for (EagerBlock* block : blocks_) {
@@ -196,9 +199,11 @@ class EagerBackward {
   }
 
   Status UsedUp(const EagerBlock& block) const {
-    return Error(Code::kFailedPrecondition,
-                 "The recorded operators of '{}' ({}) were used by an earlier Gradients call and let go. Ask that call to "
-                 "retain them.", NameOf(block), block.plan->op->def().FullName());
+    return Error(
+        Code::kFailedPrecondition,
+        "The recorded operators of '{}' ({}) were used by an earlier Gradients call and let go. Ask that call to "
+        "retain them.",
+        NameOf(block), block.plan->op->def().FullName());
   }
 
   Status Visit(EagerBlock& block) {
@@ -218,8 +223,9 @@ class EagerBackward {
     if (block.used_up) return UsedUp(block);
     const OpDef& def = block.plan->op->def();
     if (!def.differentiable())
-      return InvalidArgument("Operator {} declares no gradient, but node '{}' lies between a tensor asked for and the loss.",
-                             def.FullName(), NameOf(block))
+      return InvalidArgument(
+                 "Operator {} declares no gradient, but node '{}' lies between a tensor asked for and the loss.",
+                 def.FullName(), NameOf(block))
           .At(block.site == nullptr ? "" : block.site->place);
     return Differentiate(block, def);
   }
@@ -241,11 +247,14 @@ class EagerBackward {
     Status status = def.gradient()(builder_, args);
     if (status.ok()) status = builder_.status();
     for (std::size_t i = 0; i < input_grads_.size() && status.ok(); ++i) {
-      if (input_grads_[i]) status = Keep(block, block.inputs[i], EagerTensor(EagerGradBuilder::ValueOf(input_grads_[i])));
+      if (input_grads_[i])
+        status = Keep(block, block.inputs[i], EagerTensor(EagerGradBuilder::ValueOf(input_grads_[i])));
     }
     builder_.Clear();
-    if (status.ok()) [[likely]] return status;
-    return std::move(status).While(fmt::format("computing the gradient of node '{}' ({})", NameOf(block), def.FullName()));
+    if (status.ok()) [[likely]]
+      return status;
+    return std::move(status).While(
+        fmt::format("computing the gradient of node '{}' ({})", NameOf(block), def.FullName()));
   }
 
   Status Keep(const EagerBlock& block, const EagerValue* input, EagerTensor gradient) {

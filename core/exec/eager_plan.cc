@@ -13,22 +13,29 @@ namespace {
 // Values of larger inputs are never read to find a shape.
 constexpr std::int64_t kMostShapeValues = 4096;
 
-std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) { return (hash ^ value) * 0x9e3779b97f4a7c15u + (hash >> 29); }
+std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
+  return (hash ^ value) * 0x9e3779b97f4a7c15u + (hash >> 29);
+}
 
 std::uint64_t HashOf(const AttrValue& value) {
   std::uint64_t hash = value.index();
   const auto text = [&](const std::string& part) { hash = Mix(hash, std::hash<std::string>()(part)); };
   switch (TypeOf(value)) {
-    case AttrType::kInt: return Mix(hash, static_cast<std::uint64_t>(std::get<std::int64_t>(value)));
-    case AttrType::kFloat: return Mix(hash, std::hash<double>()(std::get<double>(value)));
-    case AttrType::kText: text(std::get<std::string>(value)); return hash;
+    case AttrType::kInt:
+      return Mix(hash, static_cast<std::uint64_t>(std::get<std::int64_t>(value)));
+    case AttrType::kFloat:
+      return Mix(hash, std::hash<double>()(std::get<double>(value)));
+    case AttrType::kText:
+      text(std::get<std::string>(value));
+      return hash;
     case AttrType::kTensor: {
       const Tensor& tensor = std::get<Tensor>(value);
       const std::string_view bytes(static_cast<const char*>(tensor.raw()), static_cast<std::size_t>(tensor.bytes()));
       return Mix(hash, std::hash<std::string_view>()(bytes));
     }
     case AttrType::kInts:
-      for (const std::int64_t item : std::get<std::vector<std::int64_t>>(value)) hash = Mix(hash, static_cast<std::uint64_t>(item));
+      for (const std::int64_t item : std::get<std::vector<std::int64_t>>(value))
+        hash = Mix(hash, static_cast<std::uint64_t>(item));
       return hash;
     case AttrType::kFloats:
       for (const double item : std::get<std::vector<double>>(value)) hash = Mix(hash, std::hash<double>()(item));
@@ -50,7 +57,8 @@ std::string TypesOf(std::span<const EagerTensor> inputs) {
 
 std::uint64_t HashOf(const Attributes& attrs) {
   std::uint64_t hash = 1;
-  for (const auto& item : attrs.items()) hash = Mix(Mix(hash, std::hash<std::string>()(item.first)), HashOf(item.second));
+  for (const auto& item : attrs.items())
+    hash = Mix(Mix(hash, std::hash<std::string>()(item.first)), HashOf(item.second));
   return hash;
 }
 
@@ -67,7 +75,8 @@ struct EagerPlanner::Application {
   }
   std::vector<ValueType> types() const {
     std::vector<ValueType> all;
-    for (const graph::ValueId out : at().outputs) all.push_back(out == graph::kNone ? ValueType{} : state.graph.value(out).type);
+    for (const graph::ValueId out : at().outputs)
+      all.push_back(out == graph::kNone ? ValueType{} : state.graph.value(out).type);
     return all;
   }
 };
@@ -88,8 +97,9 @@ Result<EagerPlanner::Application> EagerPlanner::Infer(const EagerOp& op, std::sp
       ids.push_back(graph.AddInput(fmt::format("input{}", i), inputs[i].type()));
     }
   }
-  TENON_ASSIGN(made.node, graph.AddNode(op.def().domain(), op.def().type(), ids, op.attrs_, outputs,
-                                        site == nullptr ? "" : site->name, site == nullptr ? "" : site->place, op.def().since()));
+  TENON_ASSIGN(made.node,
+               graph.AddNode(op.def().domain(), op.def().type(), ids, op.attrs_, outputs,
+                             site == nullptr ? "" : site->name, site == nullptr ? "" : site->place, op.def().since()));
   if (for_gradient) {
     for (const int saved : op.def().saved_outputs()) TENON_TRY(graph.RequireOutput(made.node, saved));
   }
@@ -99,8 +109,8 @@ Result<EagerPlanner::Application> EagerPlanner::Infer(const EagerOp& op, std::sp
 // Without values first: a rule that then knows all dims does not depend on any. Else with all values, and again without
 // each, to find those that matter.
 Result<EagerPlanner::Application> EagerPlanner::InferWithValues(EagerOp& op, std::span<const EagerTensor> inputs,
-                                                                std::vector<Tensor>& contents, int outputs, bool for_gradient,
-                                                                const EagerSite* site) const {
+                                                                std::vector<Tensor>& contents, int outputs,
+                                                                bool for_gradient, const EagerSite* site) const {
   auto plain = Infer(op, inputs, contents, outputs, for_gradient, site);
   if (plain.ok() && plain->known()) return plain;
   Device& device = target_.device();
@@ -111,7 +121,8 @@ Result<EagerPlanner::Application> EagerPlanner::InferWithValues(EagerOp& op, std
   }
   auto full = Infer(op, inputs, all, outputs, for_gradient, site);
   if (!full.ok()) return full;
-  TENON_INVALID_IF(!full->known(), "The shapes of the results of {} are not known for {}.", op.def().FullName(), TypesOf(inputs));
+  TENON_INVALID_IF(!full->known(), "The shapes of the results of {} are not known for {}.", op.def().FullName(),
+                   TypesOf(inputs));
   for (std::size_t i = 0; i < all.size() && i < 64; ++i) {
     if (!all[i].defined()) continue;
     std::vector<Tensor> without = all;
@@ -148,7 +159,8 @@ Result<std::unique_ptr<EagerPlan>> EagerPlanner::Make(EagerOp& op, std::span<con
   const Status planned = Plan(*plan, query);
   if (planned.ok()) return plan;
   const std::string name = site == nullptr ? op.def().type() : site->name;
-  return Status(planned).At(site == nullptr ? "" : site->place)
+  return Status(planned)
+      .At(site == nullptr ? "" : site->place)
       .While(fmt::format("planning node '{}' ({}) for {}", name, op.def().FullName(), TypesOf(inputs)));
 }
 
@@ -169,7 +181,8 @@ Status EagerPlanner::Plan(EagerPlan& plan, const graph::KernelQuery& query) {
   }
   if (best != nullptr) {
     std::copy(best->inputs.begin(), best->inputs.end(), layouts.begin());
-    std::copy(best->outputs.begin(), best->outputs.end(), layouts.begin() + static_cast<std::ptrdiff_t>(query.inputs.size()));
+    std::copy(best->outputs.begin(), best->outputs.end(),
+              layouts.begin() + static_cast<std::ptrdiff_t>(query.inputs.size()));
     plan.converts = true;
     plan.layouts = layouts;
   }

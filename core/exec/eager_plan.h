@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -20,11 +21,11 @@ class EagerOp {
   friend class EagerEngine;
   friend class EagerPlanner;
   const OpDef* def_ = nullptr;
-  Attributes attrs_;                  // as given
+  Attributes attrs_;  // as given
   std::uint64_t hash_ = 0;
-  std::uint64_t value_inputs_ = 0;    // bit i: output shapes depend on the values of input i
-  bool saves_ = false;                // the gradient needs further outputs
-  EagerPlan* last_ = nullptr;         // plan of the last call
+  std::uint64_t value_inputs_ = 0;  // bit i: output shapes depend on the values of input i
+  bool saves_ = false;              // the gradient needs further outputs
+  EagerPlan* last_ = nullptr;       // plan of the last call
 };
 
 // How one operator runs on operands of given types: kernel, call record, result types. Counted: the cache and every block
@@ -39,8 +40,8 @@ struct EagerPlan {
 
   std::int32_t references = 1;
   Kind kind = Kind::kNothing;
-  bool converts = false;         // the kernel takes other layouts than the strided one
-  std::uint32_t variant = 0;     // wanted outputs * 2 + whether those for the gradient are made
+  bool converts = false;      // the kernel takes other layouts than the strided one
+  std::uint32_t variant = 0;  // wanted outputs * 2 + whether those for the gradient are made
   std::uint64_t hash = 0;
   std::uint64_t last_use = 0;
   const EagerOp* op = nullptr;
@@ -68,15 +69,15 @@ class EagerPlanner {
 
   // `inputs` without absent ones at the end. May find out that shapes depend on the values of inputs; then these are
   // noted in `op` and in the plan.
-  Result<std::unique_ptr<EagerPlan>> Make(EagerOp& op, std::span<const EagerTensor> inputs, int outputs, bool for_gradient,
-                                          const EagerSite* site);
+  Result<std::unique_ptr<EagerPlan>> Make(EagerOp& op, std::span<const EagerTensor> inputs, int outputs,
+                                          bool for_gradient, const EagerSite* site);
 
  private:
   struct Application;  // the operator as a graph of one node
-  Result<Application> Infer(const EagerOp& op, std::span<const EagerTensor> inputs, std::span<const Tensor> contents, int outputs,
-                            bool for_gradient, const EagerSite* site) const;
-  Result<Application> InferWithValues(EagerOp& op, std::span<const EagerTensor> inputs, std::vector<Tensor>& contents, int outputs,
-                                      bool for_gradient, const EagerSite* site) const;
+  Result<Application> Infer(const EagerOp& op, std::span<const EagerTensor> inputs, std::span<const Tensor> contents,
+                            int outputs, bool for_gradient, const EagerSite* site) const;
+  Result<Application> InferWithValues(EagerOp& op, std::span<const EagerTensor> inputs, std::vector<Tensor>& contents,
+                                      int outputs, bool for_gradient, const EagerSite* site) const;
   Status Plan(EagerPlan& plan, const graph::KernelQuery& query);
   void PrepareCall(EagerPlan& plan);
 

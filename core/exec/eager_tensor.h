@@ -47,14 +47,14 @@ struct EagerBlock {
   std::int32_t references = 0;  // handles to results, and blocks that read them
   std::int32_t input_count = 0;
   std::int32_t output_count = 0;
-  bool used_up = false;         // its inputs were let go by Gradients
-  std::uint64_t sequence = 0;   // later blocks have greater numbers
-  std::uint64_t mark = 0;       // run of Gradients that visits it
-  std::int32_t slot = 0;        // in that run
+  bool used_up = false;        // its inputs were let go by Gradients
+  std::uint64_t sequence = 0;  // later blocks have greater numbers
+  std::uint64_t mark = 0;      // run of Gradients that visits it
+  std::int32_t slot = 0;       // in that run
   EagerEngine* engine = nullptr;
-  EagerPlan* plan = nullptr;    // null: nothing recorded
+  EagerPlan* plan = nullptr;  // null: nothing recorded
   const EagerSite* site = nullptr;
-  EagerBlock* next = nullptr;   // in lists of free and dying blocks
+  EagerBlock* next = nullptr;     // in lists of free and dying blocks
   EagerValue** inputs = nullptr;  // null entries: absent
   EagerValue* outputs = nullptr;
   EagerValue* inline_inputs[kInlineInputs];

@@ -140,7 +140,8 @@ TEST_F(EagerTest, ATapeIsUsedOnceUnlessRetained) {
   const auto third = engine_->Gradients(loss, targets);
   ASSERT_FALSE(third.ok());
   EXPECT_EQ(third.status().ToString(),
-            "error: The recorded operators of 'Mul' (Mul) were used by an earlier Gradients call and let go. Ask that call to "
+            "error: The recorded operators of 'Mul' (Mul) were used by an earlier Gradients call and let go. Ask that "
+            "call to "
             "retain them.\n - While computing gradients");
 }
 
