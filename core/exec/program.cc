@@ -2,24 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 
+#include "core/exec/random_key.h"
+#include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 
 namespace tenon::exec {
 namespace {
 
 std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-// Key of a random operator: the same for the same seed and node name, whatever the program looks like around it
-// (FNV-1a over the name, mixed with the seed by a SplitMix64 round).
-std::uint64_t RandomKey(std::uint64_t seed, const std::string& name) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  std::uint64_t mixed = hash + seed * 0x9e3779b97f4a7c15u;
-  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
-  return mixed ^ (mixed >> 31);
-}
 
 bool IsRandom(const graph::Node& node, const graph::PlannedKernel* kernel) {
   return kernel != nullptr && (node.def == nullptr || node.def->random());
@@ -212,7 +204,7 @@ Status Program::RunStep(Step& step) {
   switch (step.kind) {
     case Step::Kind::kPlugin: {
       tenon_error error;
-      const std::int32_t code = step.execute(step.kernel, &step.call, &error);
+      const std::int32_t code = CallAbi("tenon.op", "execute", step.execute, step.kernel, &step.call, &error);
       if (code != TENON_OK) [[unlikely]] return FailedStep(step, code, error);
       return {};
     }
@@ -233,6 +225,19 @@ Status Program::RunStep(Step& step) {
   return {};
 }
 
+// Plugins must not let an exception out; one that does ends the run and not the process.
+Status Program::RunStepSafely(Step& step) {
+  tenon_error error;
+  try {
+    return RunStep(step);
+  } catch (const std::exception& thrown) {
+    Fail(&error, TENON_INTERNAL, fmt::format("The kernel threw an exception, which must not leave a plugin: {}", thrown.what()));
+  } catch (...) {
+    Fail(&error, TENON_INTERNAL, "The kernel threw an object that is no std::exception, which must not leave a plugin.");
+  }
+  return FailedStep(step, TENON_INTERNAL, error);
+}
+
 Status Program::RunSteps(std::size_t begin, std::size_t end, const RunOptions& options) {
   for (std::size_t i = begin; i < end; ++i) {
     Step& step = steps_[i];
@@ -240,7 +245,7 @@ Status Program::RunSteps(std::size_t begin, std::size_t end, const RunOptions& o
       step.call.rng_key = RandomKey(options.seed, graph().node(step.node).name);
       step.call.rng_offset = options.position << 32;
     }
-    TENON_TRY(RunStep(step));
+    TENON_TRY(RunStepSafely(step));
     if (options.observer != nullptr) TENON_TRY(Observe(step, *options.observer));
   }
   return device_.Synchronize();

@@ -26,6 +26,9 @@ Result<std::unique_ptr<Runtime>> Runtime::Open(const RuntimeOptions& options) {
   TENON_TRY(StartAbiTraceFromEnv());
   std::unique_ptr<Runtime> runtime(new Runtime);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int most = std::max(64, 4 * cores);
+  TENON_INVALID_IF(options.threads > most, "{} compute threads were asked for; this machine has {} cores, and at most {} threads make sense on it.",
+                   options.threads, cores, most);
   runtime->pool_ = std::make_unique<ThreadPool>(options.threads == 0 ? cores : options.threads);
   PluginRegistry::Options registry_options;
   registry_options.host.pool = runtime->pool_.get();

@@ -88,6 +88,8 @@ struct PipelineOptions {
 };
 
 std::vector<Pass> Pipeline();
+// An error for a name that is no pass, or one that cannot be left out.
+Status CheckDisabled(const std::vector<std::string>& disabled);
 Status RunPipeline(Compilation& state, const PipelineOptions& options);
 
 // "Reorder" nodes change only the layout of a value; they are made by choose_layouts and run by the device.

@@ -32,6 +32,8 @@ namespace {
 constexpr std::string_view kOptional[] = {"fold_constants", "remove_unused", "remove_unused_gradients",
                                           "fuse_before_autodiff", "fuse_after_autodiff"};
 
+}  // namespace
+
 Status CheckDisabled(const std::vector<std::string>& disabled) {
   for (const std::string& name : disabled) {
     if (std::find(std::begin(kOptional), std::end(kOptional), name) != std::end(kOptional)) continue;
@@ -40,8 +42,6 @@ Status CheckDisabled(const std::vector<std::string>& disabled) {
   }
   return {};
 }
-
-}  // namespace
 
 Status RunPipeline(Compilation& state, const PipelineOptions& options) {
   TENON_TRY(CheckDisabled(options.disabled));

@@ -8,6 +8,7 @@
 #include "core/exec/eager.h"
 #include "core/exec/random_key.h"
 #include "core/train/loss.h"
+#include "core/train/non_finite_loss.h"
 #include "core/train/optimizer.h"
 #include "core/train/step_runner.h"
 
@@ -34,7 +35,11 @@ Shape WithBatch(std::int64_t batch, const Shape& sample) {
 class EagerRunner final : public StepRunner {
  public:
   EagerRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options)
-      : network_(network), options_(options), config_(*options.config), device_(runtime.device()), variables_(runtime.device()),
+      : network_(network),
+        options_(options),
+        config_(*options.config),
+        device_(runtime.device()),
+        variables_(runtime.device()),
         engine_(runtime.target(), EngineOptions(runtime)) {}
 
   Result<double> Train(const Batch& batch, double learning_rate, std::int64_t step) override;
@@ -58,12 +63,12 @@ class EagerRunner final : public StepRunner {
     std::int64_t batch = 0;
     graph::Graph graph;
     ValueId loss = kNone, output = kNone;
-    std::vector<EagerTensor> values;       // by value; constants, parameters and states stay
-    std::vector<exec::EagerOp*> ops;       // by node
-    std::vector<exec::EagerSite> sites;    // by node
-    std::vector<std::uint64_t> keys;       // by node, of random operators
+    std::vector<EagerTensor> values;               // by value; constants, parameters and states stay
+    std::vector<exec::EagerOp*> ops;               // by node
+    std::vector<exec::EagerSite> sites;            // by node
+    std::vector<std::uint64_t> keys;               // by node, of random operators
     std::vector<std::vector<ValueId>> dead_after;  // by node: results that nobody reads later
-    std::vector<EagerTensor> trained;      // leaves that require gradients and get one
+    std::vector<EagerTensor> trained;              // leaves that require gradients and get one
     exec::EagerOp* update = nullptr;
     std::vector<UpdateInput> update_inputs;
     std::size_t update_outputs = 0;
@@ -128,12 +133,15 @@ Status EagerRunner::Build(Walk& walk) {
   graph.name = walk.training ? "train_step" : "evaluate";
   const SampleLayout& layout = options_.layout;
   const ValueId input = graph.AddInput(kInputName, {layout.dtype, SymShape(WithBatch(walk.batch, layout.shape))});
-  const ValueId labels = graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(WithBatch(walk.batch, layout.label_shape))});
-  TENON_ASSIGN(Network::Build build, network_.AddTo(graph, input, walk.training, static_cast<std::uint64_t>(config_.seed)));
+  const ValueId labels =
+      graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(WithBatch(walk.batch, layout.label_shape))});
+  TENON_ASSIGN(Network::Build build, network_.AddTo(graph, input, walk.training));
   TENON_ASSIGN(walk.loss, AddLoss(config_.loss, graph, build.output, labels));
   walk.output = build.output;
-  for (auto& initial : build.initial) {
-    if (!variables_.Has(initial.first)) variables_.SetInitial(initial.first, std::move(initial.second));
+  for (const auto& initial : build.initial) {
+    if (variables_.Has(initial.first)) continue;
+    TENON_ASSIGN(Tensor value, MakeInitial(initial.second, static_cast<std::uint64_t>(config_.seed), initial.first));
+    variables_.SetInitial(initial.first, std::move(value));
   }
   TENON_TRY(graph.InferAll());
   TENON_TRY(PlaceValues(walk));
@@ -144,7 +152,8 @@ Status EagerRunner::Build(Walk& walk) {
 
 // The variable's memory as a tensor. Optimisers write into it between two steps, when no tape refers to it.
 Result<EagerTensor> EagerRunner::VariableTensor(const graph::ValueInfo& value, bool trained) {
-  TENON_ASSIGN(const exec::Variables::Variable* variable, variables_.Ensure(value.name, value.type, graph::kStrided, trained));
+  TENON_ASSIGN(const exec::Variables::Variable* variable,
+               variables_.Ensure(value.name, value.type, graph::kStrided, trained));
   return engine_.Leaf(engine_.Wrap(value.type, variable->buffer.address()), trained);
 }
 
@@ -177,10 +186,16 @@ Status EagerRunner::PrepareNodes(Walk& walk) {
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
     const graph::Node& node = graph.node(id);
     auto op = engine_.Op(node.domain, node.type, node.attrs, node.version);
-    if (!op.ok()) return std::move(op).status().At(node.place).While(fmt::format("preparing node '{}' ({})", node.name, node.FullName()));
+    if (!op.ok())
+      return std::move(op)
+          .status()
+          .At(node.place)
+          .While(fmt::format("preparing node '{}' ({})", node.name, node.FullName()));
     walk.ops.push_back(*op);
     walk.sites.push_back({node.name, node.place});
-    walk.keys.push_back(node.def != nullptr && node.def->random() ? exec::RandomKey(static_cast<std::uint64_t>(config_.seed), node.name) : 0);
+    walk.keys.push_back(node.def != nullptr && node.def->random()
+                            ? exec::RandomKey(static_cast<std::uint64_t>(config_.seed), node.name)
+                            : 0);
     for (const ValueId in : node.inputs) {
       if (in != kNone) last_reader[Index(in)] = id;
     }
@@ -292,7 +307,7 @@ void EagerRunner::Forget(Walk& walk) {
 }
 
 Result<double> EagerRunner::Train(const Batch& batch, double learning_rate, std::int64_t step) {
-  TENON_ASSIGN(Walk* walk, Get(true, batch.count));
+  TENON_ASSIGN(Walk * walk, Get(true, batch.count));
   TENON_TRY(Forward(*walk, batch, step, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
   if (!std::isfinite(loss)) return ExplainLoss(*walk, batch, loss, step);
@@ -308,8 +323,12 @@ Status EagerRunner::Update(Walk& walk, double learning_rate, std::int64_t step) 
   std::vector<EagerTensor> inputs;
   for (const UpdateInput& read : walk.update_inputs) {
     switch (read.kind) {
-      case UpdateInput::Kind::kVariable: inputs.push_back(read.variable); break;
-      case UpdateInput::Kind::kGradient: inputs.push_back(gradients[read.parameter]); break;
+      case UpdateInput::Kind::kVariable:
+        inputs.push_back(read.variable);
+        break;
+      case UpdateInput::Kind::kGradient:
+        inputs.push_back(gradients[read.parameter]);
+        break;
       case UpdateInput::Kind::kLearningRate: {
         TENON_ASSIGN(EagerTensor rate, engine_.FromHost(Tensor::Scalar(static_cast<float>(learning_rate))));
         inputs.push_back(std::move(rate));
@@ -339,16 +358,10 @@ Status EagerRunner::StoreStates(Walk& walk) {
   return {};
 }
 
-// Looks for the cause: a parameter that is not finite already, or the first operator whose result is not.
+// Looks for the cause: an input that is not finite, or the first operator whose result is not.
 Status EagerRunner::ExplainLoss(Walk& walk, const Batch& batch, double loss, std::int64_t step) {
-  const std::string doing = fmt::format("training step {} (the loss is {})", step + 1, loss);
-  for (const std::string& name : parameter_names_) {
-    TENON_ASSIGN(const Tensor value, variables_.Get(name));
-    const std::int64_t bad = FirstNonFinite(value);
-    if (bad < 0) continue;
-    return Error(Code::kOutOfRange, "The loss is {} because parameter '{}' is not finite already (element {}): an earlier update "
-                 "made it so. A smaller optimizer.lr may help.", loss, name, bad).While(doing);
-  }
+  const std::string doing = DescribeNonFiniteStep(step, loss);
+  TENON_TRY_WHILE(FindNonFiniteInput(batch, parameter_names_, variables_), "{}", doing);
   NonFiniteFinder finder;
   Status found = Forward(walk, batch, step, &finder);
   Forget(walk);
@@ -357,7 +370,7 @@ Status EagerRunner::ExplainLoss(Walk& walk, const Batch& batch, double loss, std
 }
 
 Result<StepRunner::Evaluation> EagerRunner::Evaluate(const Batch& batch) {
-  TENON_ASSIGN(Walk* walk, Get(false, batch.count));
+  TENON_ASSIGN(Walk * walk, Get(false, batch.count));
   TENON_TRY(Forward(*walk, batch, 0, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
   TENON_ASSIGN(output_, engine_.ToHost(walk->values[Index(walk->output)]));
@@ -371,14 +384,16 @@ Status EagerRunner::Prepare(const Batch& like) {
 }
 
 void EagerRunner::AddTo(RunSummary& summary) const {
-  for (const auto& entry : engine_.kernels()) summary.kernels[entry.first] = {entry.second.fast, entry.second.reference};
+  for (const auto& entry : engine_.kernels())
+    summary.kernels[entry.first] = {entry.second.fast, entry.second.reference};
   const exec::EagerEngine::PlanCounts& counts = engine_.plan_counts();
   summary.plan_cache = {counts.hits, counts.misses, counts.evictions};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<StepRunner>> MakeEagerRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options) {
+Result<std::unique_ptr<StepRunner>> MakeEagerRunner(exec::Runtime& runtime, const Network& network,
+                                                    const StepRunnerOptions& options) {
   return std::unique_ptr<StepRunner>(new EagerRunner(runtime, network, options));
 }
 

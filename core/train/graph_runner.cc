@@ -9,6 +9,7 @@
 #include "core/exec/program.h"
 #include "core/train/graph_dump.h"
 #include "core/train/loss.h"
+#include "core/train/non_finite_loss.h"
 #include "core/train/optimizer.h"
 #include "core/train/step_runner.h"
 
@@ -46,7 +47,7 @@ class GraphRunner final : public StepRunner {
   void NoteNames(const graph::Graph& graph, const std::set<std::string>& of_network);
   void NoteKernels(const Compiled& compiled);
   Status FeedBatch(Compiled& compiled, const Batch& batch);
-  Status ExplainLoss(Compiled& compiled, const exec::RunOptions& run, double loss, std::int64_t step);
+  Status ExplainLoss(Compiled& compiled, const Batch& batch, const exec::RunOptions& run, double loss, std::int64_t step);
 
   exec::Runtime& runtime_;
   const Network& network_;
@@ -77,7 +78,7 @@ Result<GraphRunner::Compiled> GraphRunner::Compile(bool training, std::int64_t b
   const SampleLayout& layout = options_.layout;
   const graph::ValueId input = state.graph.AddInput(kInputName, {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
   const graph::ValueId labels = state.graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
-  TENON_ASSIGN(Network::Build build, network_.AddTo(state.graph, input, training, static_cast<std::uint64_t>(config_.seed)));
+  TENON_ASSIGN(Network::Build build, network_.AddTo(state.graph, input, training));
   TENON_ASSIGN(const graph::ValueId loss, AddLoss(config_.loss, state.graph, build.output, labels));
   state.graph.outputs = {loss};
   if (training) {
@@ -88,9 +89,11 @@ Result<GraphRunner::Compiled> GraphRunner::Compile(bool training, std::int64_t b
     state.graph.outputs.push_back(build.output);
   }
   std::set<std::string> of_network;
-  for (auto& initial : build.initial) {
+  for (const auto& initial : build.initial) {
     of_network.insert(initial.first);
-    if (!variables_.Has(initial.first)) variables_.SetInitial(initial.first, std::move(initial.second));
+    if (variables_.Has(initial.first)) continue;
+    TENON_ASSIGN(Tensor value, MakeInitial(initial.second, static_cast<std::uint64_t>(config_.seed), initial.first));
+    variables_.SetInitial(initial.first, std::move(value));
   }
   passes::PipelineOptions pipeline;
   pipeline.disabled = config_.passes.disabled;
@@ -173,21 +176,15 @@ Result<double> GraphRunner::Train(const Batch& batch, double learning_rate, std:
   run.position = static_cast<std::uint64_t>(step);
   TENON_TRY(program.RunToLoss(run));
   TENON_ASSIGN(const double loss, program.Loss());
-  if (!std::isfinite(loss)) return ExplainLoss(*compiled, run, loss, step);
+  if (!std::isfinite(loss)) return ExplainLoss(*compiled, batch, run, loss, step);
   TENON_TRY(program.RunAfterLoss(run));
   return loss;
 }
 
-// Looks for the cause: a parameter that is not finite already, a sample, or the first operator of the forward pass.
-Status GraphRunner::ExplainLoss(Compiled& compiled, const exec::RunOptions& run, double loss, std::int64_t step) {
-  const std::string doing = fmt::format("training step {} (the loss is {})", step + 1, loss);
-  for (const std::string& name : parameter_names_) {
-    TENON_ASSIGN(const Tensor value, variables_.Get(name));
-    const std::int64_t bad = FirstNonFinite(value);
-    if (bad < 0) continue;
-    return Error(Code::kOutOfRange, "The loss is {} because parameter '{}' is not finite already (element {}): an earlier update "
-                 "made it so. A smaller optimizer.lr may help.", loss, name, bad).While(doing);
-  }
+// Looks for the cause: the data, a parameter that is not finite already, or the first operator of the forward pass.
+Status GraphRunner::ExplainLoss(Compiled& compiled, const Batch& batch, const exec::RunOptions& run, double loss, std::int64_t step) {
+  const std::string doing = DescribeNonFiniteStep(step, loss);
+  TENON_TRY_WHILE(FindNonFiniteInput(batch, parameter_names_, variables_), "{}", doing);
   NonFiniteFinder finder;
   exec::RunOptions observed = run;
   observed.observer = &finder;

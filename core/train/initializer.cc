@@ -1,6 +1,7 @@
 #include "core/train/initializer.h"
 
 #include <cmath>
+#include <new>
 #include <numbers>
 
 #include "core/data/counter_rng.h"
@@ -36,6 +37,15 @@ Tensor InitialValue(const Initializer& init, const Shape& shape, std::uint64_t s
     values[i] = static_cast<float>(value);
   }
   return tensor;
+}
+
+Result<Tensor> MakeInitial(const InitialTensor& initial, std::uint64_t seed, const std::string& name) {
+  try {
+    return InitialValue(initial.init, initial.shape, seed, name);
+  } catch (const std::bad_alloc&) {
+    return Error(Code::kResourceExhausted, "There is no memory for parameter '{}' float32{} ({:.1f} GB).", name, initial.shape,
+                 static_cast<double>(initial.shape.elements()) * 4e-9);
+  }
 }
 
 }  // namespace tenon

@@ -62,15 +62,17 @@ ConfigNode ConfigCodec<InputNames>::Write(const InputNames& value) {
   return ConfigCodec<std::vector<std::string>>::Write(value.names);
 }
 
-graph::ValueId LayerBuilder::Parameter(std::string_view suffix, const Shape& shape, const Initializer& init) {
+Result<graph::ValueId> LayerBuilder::Parameter(std::string_view suffix, const Shape& shape, const Initializer& init) {
+  TENON_TRY(Shape::Make(shape.dims()));
   const std::string full = fmt::format("{}.{}", name, suffix);
-  initial.emplace(full, InitialValue(init, shape, seed, full));
+  initial.emplace(full, InitialTensor{init, shape});
   return graph.AddParameter(full, {DType::kF32, SymShape(shape)});
 }
 
-graph::ValueId LayerBuilder::State(std::string_view suffix, const Shape& shape, const Initializer& init) {
+Result<graph::ValueId> LayerBuilder::State(std::string_view suffix, const Shape& shape, const Initializer& init) {
+  TENON_TRY(Shape::Make(shape.dims()));
   const std::string full = fmt::format("{}.{}", name, suffix);
-  initial.emplace(full, InitialValue(init, shape, seed, full));
+  initial.emplace(full, InitialTensor{init, shape});
   return graph.AddState(full, {DType::kF32, SymShape(shape)});
 }
 

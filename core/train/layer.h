@@ -65,14 +65,13 @@ class LayerBuilder {
   std::string place;                    // "run.yaml:14:5"
   std::vector<graph::ValueId> inputs;
   bool training;                        // false: inference, running statistics are used, dropout does nothing
-  std::uint64_t seed;
-  std::map<std::string, Tensor>& initial;  // of parameters and states, by name
+  std::map<std::string, InitialTensor>& initial;  // of parameters and states, by name
 
   const ValueType& type(std::size_t input) const { return graph.value(inputs[input]).type; }
-  // "<layer>.<suffix>", trained, float32.
-  graph::ValueId Parameter(std::string_view suffix, const Shape& shape, const Initializer& init);
+  // "<layer>.<suffix>", trained, float32. Dims of more than 2^62 elements are refused.
+  Result<graph::ValueId> Parameter(std::string_view suffix, const Shape& shape, const Initializer& init);
   // Kept but not trained.
-  graph::ValueId State(std::string_view suffix, const Shape& shape, const Initializer& init);
+  Result<graph::ValueId> State(std::string_view suffix, const Shape& shape, const Initializer& init);
   // Running statistics and the like: after a training step `state` holds `value`.
   void Update(graph::ValueId state, graph::ValueId value) { graph.updates.push_back({state, value}); }
   // A node named after the layer (with `part` behind it where a layer has several); its outputs.

@@ -15,7 +15,16 @@ Result<graph::ValueId> Add(const SoftmaxCrossEntropyConfig&, graph::Graph& graph
 }
 
 Result<graph::ValueId> Add(const MseConfig&, graph::Graph& graph, graph::ValueId output, graph::ValueId labels) {
-  const ValueType &out = graph.value(output).type, &want = graph.value(labels).type;
+  const ValueType out = graph.value(output).type;
+  ValueType want = graph.value(labels).type;
+  if (out.shape.known() && want.shape.known() && out.shape.rank() == want.shape.rank() + 1 && out.shape[out.shape.rank() - 1].value() == 1) {
+    // One value per sample against an output of one column: [N] is seen as [N, 1].
+    const Shape dims = out.shape.Concrete();
+    const graph::ValueId to = graph.AddConstant("loss.dims", Tensor::Of<std::int64_t>(Shape{dims.rank()}, dims.dims()));
+    TENON_ASSIGN_WHILE(labels, One(graph, "Reshape", {labels, to}, {}, "loss.labels"), "comparing the output {} with the labels {}",
+                       out.ToString(), want.ToString());
+    want = graph.value(labels).type;
+  }
   TENON_INVALID_IF(!(out == want), "The mse loss compares the network's output {} with the labels {}; both must have one type and shape.",
                    out.ToString(), want.ToString());
   TENON_ASSIGN(const graph::ValueId difference, One(graph, "Sub", {output, labels}, {}, "loss.difference"));

@@ -74,7 +74,7 @@ Result<Network> Network::Make(const NetworkConfig& config) {
     ConfigNode node = nodes[i];
     if (node.is_scalar()) node = ConfigNode::Map({{node.text(), node.place(), ConfigNode::Map({}, node.place())}}, node.place());
     if (!node.is_map() || node.entries().size() != 1) {
-      reader.Complain(node, fmt::format("needs a layer such as {{conv: {{out: 6, kernel: 5}}}}, but is {}.", node.Describe()));
+      reader.Complain(node, fmt::format("needs a layer such as {{conv: {{out: 6, kernel: 5}}}}, but is {}.", node.is_map() ? fmt::format("a map of {} keys", node.entries().size()) : node.Describe()));
       continue;
     }
     const ConfigEntry& entry = node.entries()[0];
@@ -121,7 +121,7 @@ Result<std::vector<graph::ValueId>> FindInputs(const LayerKeys& keys, int wanted
 
 }  // namespace
 
-Result<Network::Build> Network::AddTo(graph::Graph& graph, graph::ValueId input, bool training, std::uint64_t seed) const {
+Result<Network::Build> Network::AddTo(graph::Graph& graph, graph::ValueId input, bool training) const {
   Build result;
   Values values = {{"input", input}};
   std::map<std::string, int> counts;
@@ -133,7 +133,7 @@ Result<Network::Build> Network::AddTo(graph::Graph& graph, graph::ValueId input,
       return InvalidArgument("Two layers are called '{}'. Give one of them another name.", name).At(layer.place);
     auto inputs = FindInputs(layer.keys, layer.inputs, previous, values);
     if (!inputs.ok()) return std::move(inputs).status().At(layer.place).While(fmt::format("adding layer '{}'", name));
-    LayerBuilder builder{graph, name, layer.place, *inputs, training, seed, result.initial};
+    LayerBuilder builder{graph, name, layer.place, *inputs, training, result.initial};
     auto outputs = layer.build(builder);
     if (!outputs.ok())
       return std::move(outputs).status().At(layer.place).While(

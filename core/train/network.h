@@ -21,11 +21,14 @@ class Network {
 
   struct Build {
     graph::ValueId output = graph::kNone;
-    std::map<std::string, Tensor> initial;     // of parameters and states
+    std::map<std::string, InitialTensor> initial;  // of parameters and states
     std::vector<graph::ValueId> parameters;    // trained, in the order of the layers
   };
   // Adds the layers to `graph`, reading `input`. An error names the layer, its place, and both shapes.
-  Result<Build> AddTo(graph::Graph& graph, graph::ValueId input, bool training, std::uint64_t seed) const;
+  Result<Build> AddTo(graph::Graph& graph, graph::ValueId input, bool training) const;
+
+  // Where the last layer was written: "run.yaml:14:5".
+  const std::string& place_of_output() const { return layers_.back().place; }
 
  private:
   struct Layer {

@@ -8,14 +8,20 @@ namespace tenon {
 namespace fs = std::filesystem;
 namespace {
 
+// False also where nothing can be seen: using the folder then fails with the reason.
+bool Exists(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 bool HoldsRun(const fs::path& folder) {
-  return fs::exists(folder / "config.yaml") || fs::exists(folder / "summary.json") || fs::exists(folder / "metrics.jsonl");
+  return Exists(folder / "config.yaml") || Exists(folder / "summary.json") || Exists(folder / "metrics.jsonl");
 }
 
 Result<std::string> MoveAside(const fs::path& folder) {
   for (int k = 1; k < 100000; ++k) {
     const fs::path target = folder.string() + "." + std::to_string(k);
-    if (fs::exists(target)) continue;
+    if (Exists(target)) continue;
     std::error_code failed;
     fs::rename(folder, target, failed);
     if (failed) return Error(Code::kPermissionDenied, "The earlier run in '{}' cannot be renamed to '{}': {}.", folder.string(), target.string(), failed.message());
@@ -30,9 +36,10 @@ Result<RunFolder> RunFolder::Open(const std::string& path, bool keep) {
   RunFolder folder;
   folder.path_ = path;
   while (folder.path_.size() > 1 && folder.path_.back() == '/') folder.path_.pop_back();
-  if (fs::exists(folder.path_) && !fs::is_directory(folder.path_))
+  std::error_code ignored;
+  if (Exists(folder.path_) && !fs::is_directory(folder.path_, ignored))
     return Error(Code::kAlreadyExists, "The output folder '{}' is a file.", folder.path_);
-  if (!keep && fs::exists(folder.path_) && HoldsRun(folder.path_)) {
+  if (!keep && HoldsRun(folder.path_)) {
     TENON_ASSIGN(folder.moved_to_, MoveAside(folder.path_));
   }
   TENON_TRY_WHILE(MakeFolders(folder.path_), "making the output folder '{}'", folder.path_);

@@ -11,10 +11,12 @@
 #include "core/data/open_data.h"
 #include "core/exec/runtime.h"
 #include "core/platform/atomic_file.h"
+#include "core/passes/pass.h"
 #include "core/platform/process.h"
 #include "core/train/checkpoint_folder.h"
 #include "core/train/evaluation.h"
 #include "core/train/event_file.h"
+#include "core/train/loss.h"
 #include "core/train/metrics_file.h"
 #include "core/train/network.h"
 #include "core/train/progress.h"
@@ -35,6 +37,16 @@ double PeakRssMb() {
   return static_cast<double>(usage.ru_maxrss) / 1024.0;
 }
 
+// A data file, output folder or checkpoint that cannot be used is wrong input, whatever the system calls the cause; a full
+// disk or memory is a failure.
+Status AsInputError(Status status) {
+  if (status.ok() || status.code() == Code::kResourceExhausted || status.code() == Code::kUnavailable) return status;
+  Status input(Code::kInvalidArgument, status.message());
+  input = std::move(input).At(status.location());
+  for (const std::string& doing : status.context()) input = std::move(input).While(doing);
+  return input;
+}
+
 class TrainingRun {
  public:
   explicit TrainingRun(const TrainerOptions& options) : options_(options), config_(options.config) {}
@@ -48,9 +60,12 @@ class TrainingRun {
  private:
   Status Run();
   Status Open();
-  Status CheckLabels();
+  Status OpenInputs();
+  Status CheckNetwork();
   Status OpenFolder();
+  CheckpointFolder MakeCheckpointFolder() const;
   Status OpenRunner();
+  Status OpenRecords();
   Status Resume();
   Status LoadInto(const Checkpoint& checkpoint, const std::string& path);
   Status TrainEpochs();
@@ -92,6 +107,7 @@ class TrainingRun {
   std::int64_t interval_steps_ = 0, interval_ns_ = 0;
   std::int64_t samples_ = 0, train_ns_ = 0;
   std::string last_saved_;
+  bool recording_ = false;  // the folder holds this run, so that summary.json is its to write
 };
 
 Status TrainingRun::Run() {
@@ -101,6 +117,7 @@ Status TrainingRun::Run() {
   return {};
 }
 
+// Everything that can be wrong with the configuration is found before the output folder is touched.
 Status TrainingRun::Open() {
   if (config_.fallback != FallbackPolicy::kForbid)
     return InvalidArgument("Only 'fallback: forbid' can be chosen: a run uses one device, and nodes do not move to another.")
@@ -110,12 +127,11 @@ Status TrainingRun::Open() {
   log.file_level = log.level;
   log.level = std::max(log.level, LogLevel::kWarning);  // the screen belongs to the progress; the file has the rest
   TENON_ASSIGN(network_, Network::Make(config_.network));
-  OpenDataOptions data_options;
-  data_options.seed = static_cast<std::uint64_t>(config_.seed);
-  const bool values = std::holds_alternative<MseConfig>(config_.loss);
-  data_options.csv_label = values ? LabelKind::kValue : LabelKind::kClass;
-  TENON_ASSIGN(data_, OpenData(config_.data, data_options));
-  TENON_TRY(CheckLabels());
+  Status disabled = passes::CheckDisabled(config_.passes.disabled);
+  if (!disabled.ok()) return std::move(disabled).At(PlaceOf(config_.source, "passes.disabled").ToString());
+  Status inputs = OpenInputs();
+  if (!inputs.ok()) return AsInputError(std::move(inputs)).At(PlaceOf(config_.source, "data").ToString());
+  TENON_TRY(CheckNetwork());
   exec::RuntimeOptions runtime;
   runtime.plugins = config_.plugins;
   runtime.plugin_dirs = options_.plugin_dirs;
@@ -125,38 +141,76 @@ Status TrainingRun::Open() {
   if (!opened.ok()) return std::move(opened).status().At(PlaceOf(config_.source, "device").ToString()).While("opening the device of the run");
   runtime_ = std::move(opened).value();
   if (!options_.dry_run) {
-    TENON_TRY(OpenFolder());
+    Status folder = OpenFolder();
+    if (!folder.ok()) return AsInputError(std::move(folder));
     log.file = folder_->File("log.txt");
   }
   TENON_TRY(ConfigureLog(log));
   TENON_LOG(kInfo, "train", "{}", data_->description());
-  return OpenRunner();
+  TENON_TRY(OpenRunner());
+  if (options_.resume) {
+    Status resumed = Resume();
+    if (!resumed.ok()) return AsInputError(std::move(resumed));
+  }
+  return folder_ ? OpenRecords() : Status();
 }
 
-// The network's output against the labels: dims, and classes that the network does not have.
-Status TrainingRun::CheckLabels() {
+Status TrainingRun::OpenInputs() {
+  OpenDataOptions options;
+  options.seed = static_cast<std::uint64_t>(config_.seed);
+  options.csv_label = std::holds_alternative<MseConfig>(config_.loss) ? LabelKind::kValue : LabelKind::kClass;
+  TENON_ASSIGN(data_, OpenData(config_.data, options));
+  TENON_ASSIGN(train_loader_, data_->TrainLoader());
+  if (data_->has_test()) {
+    TENON_ASSIGN(test_loader_, data_->TestLoader());
+  }
+  per_epoch_ = train_loader_->steps_per_epoch();
+  total_steps_ = config_.train.epochs * per_epoch_;
+  if (config_.train.steps) total_steps_ = std::min(total_steps_, *config_.train.steps);
+  return {};
+}
+
+Shape WithBatch(std::int64_t batch, const Shape& sample) {
+  Shape shape{batch};
+  for (const std::int64_t dim : sample.dims()) shape.push_back(dim);
+  return shape;
+}
+
+// Network and loss over a first batch: shapes, labels, and classes that the network does not have.
+Status TrainingRun::CheckNetwork() {
   graph::Graph graph;
   const SampleLayout& layout = data_->layout();
-  Shape shape{1};
-  for (const std::int64_t dim : layout.shape.dims()) shape.push_back(dim);
-  const graph::ValueId input = graph.AddInput("input", {layout.dtype, SymShape(shape)});
-  TENON_ASSIGN_WHILE(const Network::Build build, network_->AddTo(graph, input, false, 0), "building the network for samples {}{}", NameOf(layout.dtype), layout.shape);
+  const std::int64_t batch = std::min(config_.data.batch, data_->train_size());
+  const graph::ValueId input = graph.AddInput("input", {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
+  const graph::ValueId labels = graph.AddInput("labels", {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
+  TENON_ASSIGN_WHILE(const Network::Build build, network_->AddTo(graph, input, false), "building the network for samples {}{}", NameOf(layout.dtype), layout.shape);
+  auto loss = AddLoss(config_.loss, graph, build.output, labels);
+  if (!loss.ok()) return std::move(loss).status().At(network_->place_of_output());
+  if (build.parameters.empty()) return InvalidArgument("The network has nothing to train: no layer of it has a parameter.").At(config_.network.place.ToString());
   if (!std::holds_alternative<SoftmaxCrossEntropyConfig>(config_.loss) || layout.label_kind != LabelKind::kClass) return {};
   const SymShape& output = graph.value(build.output).type.shape;
-  TENON_INVALID_IF(output.rank() < 2, "The network's output {} has no axis of classes.", graph.value(build.output).type.ToString());
-  return data_->CheckClasses(output[1].value());
+  TENON_TRY_WHILE(data_->CheckClasses(output[1].value()), "comparing the labels with the network's output {} ({})",
+                  graph.value(build.output).type.ToString(), network_->place_of_output());
+  return {};
+}
+
+CheckpointFolder TrainingRun::MakeCheckpointFolder() const {
+  const auto format = config_.checkpoint.format == "safetensors" ? CheckpointFormat::kSafetensors : CheckpointFormat::kCkpt;
+  return CheckpointFolder(config_.output.resolved.string() + "/checkpoints", config_.name, format, config_.checkpoint.keep);
 }
 
 Status TrainingRun::OpenFolder() {
-  std::string path = config_.output.resolved.string();
+  const std::string path = config_.output.resolved.string();
+  checkpoints_.emplace(MakeCheckpointFolder());
+  const bool to_find = options_.resume && options_.resume_from.empty();
+  std::error_code ignored;
+  if (to_find && !std::filesystem::exists(path, ignored))
+    return Error(Code::kNotFound, "There is no run in '{}' to resume: the folder does not exist.", path);
   TENON_ASSIGN(folder_, RunFolder::Open(path, options_.resume));
   if (!folder_->moved_to().empty()) {
     result_.summary.warnings.push_back(fmt::format("The earlier run in '{}' was renamed to '{}'.", folder_->path(), folder_->moved_to()));
     progress_.Line(result_.summary.warnings.back());
   }
-  TENON_TRY(WriteFileAtomically(folder_->File("config.yaml"), PrintRunConfig(config_)));
-  const auto format = config_.checkpoint.format == "safetensors" ? CheckpointFormat::kSafetensors : CheckpointFormat::kCkpt;
-  checkpoints_.emplace(folder_->File("checkpoints"), config_.name, format, config_.checkpoint.keep);
   return {};
 }
 
@@ -167,16 +221,15 @@ Status TrainingRun::OpenRunner() {
   if (folder_) options.graphs_folder = folder_->File("graphs");
   TENON_ASSIGN(runner_, config_.mode == RunMode::kGraph ? MakeGraphRunner(*runtime_, *network_, options)
                                                         : MakeEagerRunner(*runtime_, *network_, options));
-  TENON_ASSIGN(train_loader_, data_->TrainLoader());
-  if (data_->has_test()) {
-    TENON_ASSIGN(test_loader_, data_->TestLoader());
-  }
-  per_epoch_ = train_loader_->steps_per_epoch();
-  total_steps_ = config_.train.epochs * per_epoch_;
-  if (config_.train.steps) total_steps_ = std::min(total_steps_, *config_.train.steps);
-  if (options_.resume) TENON_TRY(Resume());
-  if (!folder_) return {};
+  return {};
+}
+
+// Nothing of an earlier run is written over before its checkpoint has been taken.
+Status TrainingRun::OpenRecords() {
   const auto resumed = options_.resume ? std::optional(global_step_) : std::nullopt;
+  Status written = WriteFileAtomically(folder_->File("config.yaml"), PrintRunConfig(config_));
+  if (!written.ok()) return AsInputError(std::move(written));
+  recording_ = true;
   TENON_ASSIGN(metrics_, MetricsFile::Open(folder_->File("metrics.jsonl"), resumed));
   TENON_ASSIGN(events_, EventFile::Create(folder_->path(), resumed));
   return {};
@@ -186,7 +239,7 @@ Status TrainingRun::Resume() {
   std::string path = options_.resume_from;
   Checkpoint checkpoint;
   if (path.empty()) {
-    TENON_ASSIGN_WHILE(FoundCheckpoint found, checkpoints_->FindLatest(), "looking for a checkpoint to go on from");
+    TENON_ASSIGN_WHILE(FoundCheckpoint found, MakeCheckpointFolder().FindLatest(), "looking for a checkpoint to go on from");
     path = found.file.path;
     checkpoint = std::move(found.checkpoint);
   } else {
@@ -201,6 +254,12 @@ Status TrainingRun::LoadInto(const Checkpoint& checkpoint, const std::string& pa
   TENON_ASSIGN(const RunState state, ReadRunScalars(checkpoint));
   TENON_INVALID_IF(state.seed != config_.seed, "The checkpoint is of a run with seed {}; this run has seed {}: its batches would differ.",
                    state.seed, config_.seed);
+  for (const NamedTensor& extra : state.extra) {
+    if (extra.name != "train.batch" || extra.tensor.dtype() != DType::kI64) continue;
+    const std::int64_t batch = extra.tensor.data<std::int64_t>()[0];
+    TENON_INVALID_IF(batch != config_.data.batch, "The checkpoint is of a run with a batch of {} samples; this run has {}: its place in "
+                     "the epoch would be another.", batch, config_.data.batch);
+  }
   epoch_ = std::max<std::int64_t>(state.epoch, 1);
   step_in_epoch_ = state.step_in_epoch;
   global_step_ = state.global_step;
@@ -355,6 +414,7 @@ Status TrainingRun::Save() {
   state.seed = config_.seed;
   state.learning_rate = learning_rate_;
   if (const auto* sgd = std::get_if<SgdConfig>(&config_.optimizer); sgd != nullptr && sgd->momentum != 0) state.momentum = sgd->momentum;
+  state.extra.push_back({"train.batch", Tensor::Scalar(config_.data.batch)});
   state.extra.push_back({"train.loss_sum", Tensor::Scalar(loss_sum_)});
   state.extra.push_back({"train.loss_samples", Tensor::Scalar(loss_samples_)});
   TENON_ASSIGN_WHILE(const std::string path, checkpoints_->Save(state), "saving a checkpoint after step {}", global_step_);
@@ -430,7 +490,7 @@ void TrainingRun::Finish() {
     progress_.Line(fmt::format("Stopped by signal {} after step {}. {}", result_.signal, global_step_, ResumeHint()));
   }
   FlushLog();
-  if (folder_ && !options_.dry_run) {
+  if (recording_) {
     const Status written = WriteRunSummary(summary, folder_->File("summary.json"));
     if (!written.ok() && result_.status.ok()) result_.status = written;
   }

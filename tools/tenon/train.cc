@@ -90,6 +90,7 @@ int RunTrain(const TrainOptions& options) {
   trainer.resume_from = options.resume_from;
   trainer.lenient = options.lenient;
   trainer.dry_run = options.dry_run;
+  if (options.lenient && !options.resume) return cli::Report(InvalidArgument("--lenient says how to take a checkpoint and needs --resume."));
   if (!options.repeat_seeds.empty()) {
     auto seeds = ParseSeeds(options.repeat_seeds);
     if (!seeds.ok()) return cli::Report(seeds.status());

@@ -23,10 +23,10 @@ LayerResult Build(LayerBuilder& builder, const BatchNorm& norm) {
                    builder.type(0).ToString());
   TENON_ASSIGN(const std::int64_t channels, builder.KnownDim(1));
   const Shape shape{channels};
-  const graph::ValueId scale = builder.Parameter("weight", shape, Initializer::Constant(1));
-  const graph::ValueId shift = builder.Parameter("bias", shape, Initializer::Constant(0));
-  const graph::ValueId mean = builder.State("running_mean", shape, Initializer::Constant(0));
-  const graph::ValueId var = builder.State("running_var", shape, Initializer::Constant(1));
+  TENON_ASSIGN(const graph::ValueId scale, builder.Parameter("weight", shape, Initializer::Constant(1)));
+  TENON_ASSIGN(const graph::ValueId shift, builder.Parameter("bias", shape, Initializer::Constant(0)));
+  TENON_ASSIGN(const graph::ValueId mean, builder.State("running_mean", shape, Initializer::Constant(0)));
+  TENON_ASSIGN(const graph::ValueId var, builder.State("running_var", shape, Initializer::Constant(1)));
   const Attributes attrs = {{"epsilon", norm.eps}, {"momentum", norm.momentum}, {"training_mode", std::int64_t{builder.training ? 1 : 0}}};
   TENON_ASSIGN(const auto outputs, builder.Op("BatchNormalization", {builder.inputs[0], scale, shift, mean, var}, attrs, builder.training ? 3 : 1));
   if (builder.training) {

@@ -43,15 +43,19 @@ LayerResult Build(LayerBuilder& builder, const Conv& conv) {
   TENON_ASSIGN(const auto dilation, conv.dilation.Expand(spatial, "dilation"));
   const std::vector<std::int64_t> one_side = pads;
   pads.insert(pads.end(), one_side.begin(), one_side.end());
-  Shape weight{conv.out, channels / conv.group};
+  Shape dims{conv.out, channels / conv.group};
   double fan_in = static_cast<double>(channels / conv.group);
   for (const std::int64_t size : kernel) {
-    weight.push_back(size);
+    dims.push_back(size);
     fan_in *= static_cast<double>(size);
   }
   const Initializer standard = Initializer::Uniform(1.0 / std::sqrt(fan_in));
-  std::vector<graph::ValueId> inputs = {builder.inputs[0], builder.Parameter("weight", weight, conv.init.choice.value_or(standard))};
-  if (conv.bias) inputs.push_back(builder.Parameter("bias", Shape{conv.out}, standard));
+  TENON_ASSIGN(const graph::ValueId weight, builder.Parameter("weight", dims, conv.init.choice.value_or(standard)));
+  std::vector<graph::ValueId> inputs = {builder.inputs[0], weight};
+  if (conv.bias) {
+    TENON_ASSIGN(const graph::ValueId bias, builder.Parameter("bias", Shape{conv.out}, standard));
+    inputs.push_back(bias);
+  }
   return builder.Node("", "Conv", inputs,
                       {{"kernel_shape", kernel}, {"strides", stride}, {"pads", pads}, {"dilations", dilation}, {"group", conv.group}});
 }

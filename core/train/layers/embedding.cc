@@ -21,8 +21,8 @@ const ConfigTable& ConfigTableOf(const Embedding*) {
 
 LayerResult Build(LayerBuilder& builder, const Embedding& embedding) {
   TENON_INVALID_IF(!IsInteger(builder.type(0).dtype), "An embedding layer needs whole numbers; its input is {}.", builder.type(0).ToString());
-  const graph::ValueId table = builder.Parameter("weight", Shape{embedding.rows, embedding.dim},
-                                                 embedding.init.choice.value_or(Initializer::Normal(1.0)));
+  TENON_ASSIGN(const graph::ValueId table, builder.Parameter("weight", Shape{embedding.rows, embedding.dim},
+                                                             embedding.init.choice.value_or(Initializer::Normal(1.0))));
   return builder.Op("Gather", {table, builder.inputs[0]}, {{"axis", std::int64_t{0}}});
 }
 

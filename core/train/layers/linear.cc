@@ -34,8 +34,12 @@ LayerResult Build(LayerBuilder& builder, const Linear& linear) {
     TENON_ASSIGN(const auto matrix, builder.Op("Reshape", {x, builder.Ints("rows", rows)}, {}, 1, "rows"));
     x = matrix[0];
   }
-  std::vector<graph::ValueId> inputs = {x, builder.Parameter("weight", Shape{linear.out, in}, linear.init.choice.value_or(standard))};
-  if (linear.bias) inputs.push_back(builder.Parameter("bias", Shape{linear.out}, standard));
+  TENON_ASSIGN(const graph::ValueId weight, builder.Parameter("weight", Shape{linear.out, in}, linear.init.choice.value_or(standard)));
+  std::vector<graph::ValueId> inputs = {x, weight};
+  if (linear.bias) {
+    TENON_ASSIGN(const graph::ValueId bias, builder.Parameter("bias", Shape{linear.out}, standard));
+    inputs.push_back(bias);
+  }
   TENON_ASSIGN(auto outputs, builder.Node("", "Gemm", inputs, {{"transB", std::int64_t{1}}}));
   if (!folds) return outputs;
   std::vector<std::int64_t> dims;

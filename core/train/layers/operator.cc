@@ -23,36 +23,37 @@ const ConfigTable& ConfigTableOf(const Operator*) {
   return table;
 }
 
-Result<double> Number(const ConfigNode& node) {
+// `what` names operator and attribute.
+Result<double> Number(const ConfigNode& node, const std::string& what) {
   std::string complaint;
   const auto value = ReadNumber(node, true, complaint);
-  if (!value) return InvalidArgument("An attribute {}", complaint).At(node.place().ToString());
+  if (!value) return InvalidArgument("{} {}", what, complaint).At(node.place().ToString());
   return *value;
 }
 
-Result<std::int64_t> Integer(const ConfigNode& node) {
+Result<std::int64_t> Integer(const ConfigNode& node, const std::string& what) {
   std::string complaint;
   if (node.text() == "true" || node.text() == "false") return std::int64_t{node.text() == "true" ? 1 : 0};
   const auto value = ReadInteger(node, complaint);
-  if (!value) return InvalidArgument("An attribute {}", complaint).At(node.place().ToString());
+  if (!value) return InvalidArgument("{} {}", what, complaint).At(node.place().ToString());
   return *value;
 }
 
-Result<AttrValue> ReadAttribute(const ConfigNode& node, AttrType type) {
+Result<AttrValue> ReadAttribute(const ConfigNode& node, AttrType type, const std::string& what) {
   switch (type) {
     case AttrType::kInt: {
-      TENON_ASSIGN(const std::int64_t value, Integer(node));
+      TENON_ASSIGN(const std::int64_t value, Integer(node, what));
       return AttrValue(value);
     }
     case AttrType::kFloat: {
-      TENON_ASSIGN(const double value, Number(node));
+      TENON_ASSIGN(const double value, Number(node, what));
       return AttrValue(value);
     }
     case AttrType::kText: return AttrValue(node.text());
     case AttrType::kInts: {
       std::vector<std::int64_t> values;
       for (const ConfigNode& item : node.items()) {
-        TENON_ASSIGN(const std::int64_t value, Integer(item));
+        TENON_ASSIGN(const std::int64_t value, Integer(item, what));
         values.push_back(value);
       }
       return AttrValue(std::move(values));
@@ -60,7 +61,7 @@ Result<AttrValue> ReadAttribute(const ConfigNode& node, AttrType type) {
     case AttrType::kFloats: {
       std::vector<double> values;
       for (const ConfigNode& item : node.items()) {
-        TENON_ASSIGN(const double value, Number(item));
+        TENON_ASSIGN(const double value, Number(item, what));
         values.push_back(value);
       }
       return AttrValue(std::move(values));
@@ -72,7 +73,7 @@ Result<AttrValue> ReadAttribute(const ConfigNode& node, AttrType type) {
     }
     case AttrType::kTensor: break;
   }
-  return InvalidArgument("A tensor cannot be written as an attribute.").At(node.place().ToString());
+  return InvalidArgument("{} is a tensor, which cannot be written here.", what).At(node.place().ToString());
 }
 
 bool FormFits(const ConfigNode& node, AttrType type) {
@@ -85,6 +86,8 @@ LayerResult Build(LayerBuilder& builder, const Operator& layer) {
   if (!found.ok()) return std::move(found).status().At(builder.place);
   const OpDef* def = *found;
   Attributes attrs;
+  if (!layer.attrs.is_null() && !layer.attrs.is_map())
+    return InvalidArgument("'attrs' needs a map (key: value), but is {}.", layer.attrs.Describe()).At(layer.attrs.place().ToString());
   for (const ConfigEntry& entry : layer.attrs.entries()) {
     const auto& known = def->attrs();
     const auto match = std::find_if(known.begin(), known.end(), [&](const AttrDef& attr) { return attr.name == entry.key; });
@@ -95,7 +98,7 @@ LayerResult Build(LayerBuilder& builder, const Operator& layer) {
     if (!FormFits(entry.value, match->type))
       return InvalidArgument("{} attribute '{}' is {}; expected a {}.", def->FullName(), entry.key, entry.value.Describe(), NameOf(match->type))
           .At(entry.value.place().ToString());
-    TENON_ASSIGN(AttrValue value, ReadAttribute(entry.value, match->type));
+    TENON_ASSIGN(AttrValue value, ReadAttribute(entry.value, match->type, fmt::format("{} attribute '{}'", def->FullName(), entry.key)));
     attrs.Set(entry.key, std::move(value));
   }
   const auto& declared = def->outputs();

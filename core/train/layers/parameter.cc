@@ -19,7 +19,8 @@ const ConfigTable& ConfigTableOf(const Parameter*) {
 
 LayerResult Build(LayerBuilder& builder, const Parameter& parameter) {
   TENON_ASSIGN(const Shape shape, Shape::Make(parameter.shape));
-  return std::vector<graph::ValueId>{builder.Parameter("weight", shape, parameter.init.choice.value_or(Initializer::Constant(0)))};
+  TENON_ASSIGN(const graph::ValueId weight, builder.Parameter("weight", shape, parameter.init.choice.value_or(Initializer::Constant(0))));
+  return std::vector<graph::ValueId>{weight};
 }
 
 }  // namespace

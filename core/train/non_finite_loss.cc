@@ -1,0 +1,42 @@
+#include "core/train/non_finite_loss.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/debug/non_finite.h"
+
+namespace tenon {
+namespace {
+
+Status CheckPart(const Tensor& tensor, std::int64_t samples, const char* what) {
+  const std::int64_t bad = IsFloating(tensor.dtype()) ? FirstNonFinite(tensor) : -1;
+  if (bad < 0) return {};
+  const std::int64_t each = std::max<std::int64_t>(1, tensor.elements() / std::max<std::int64_t>(1, samples));
+  return Error(Code::kOutOfRange, "The data are not finite: element {} of the {} {} of the batch.", bad % each, what,
+               bad / each);
+}
+
+}  // namespace
+
+Status FindNonFiniteInput(const Batch& batch, const std::vector<std::string>& parameters,
+                          const exec::Variables& variables) {
+  TENON_TRY(CheckPart(batch.samples, batch.count, "sample"));
+  TENON_TRY(CheckPart(batch.labels, batch.count, "label of sample"));
+  for (const std::string& name : parameters) {
+    TENON_ASSIGN(const Tensor value, variables.Get(name));
+    const std::int64_t bad = FirstNonFinite(value);
+    if (bad < 0) continue;
+    return Error(Code::kOutOfRange,
+                 "Parameter '{}' is not finite already (element {}): an earlier update made it so. A smaller "
+                 "optimizer.lr may help.",
+                 name, bad);
+  }
+  return {};
+}
+
+std::string DescribeNonFiniteStep(std::int64_t step, double loss) {
+  return fmt::format("training step {} (the loss is {})", step + 1,
+                     std::isnan(loss) ? std::string("not a number") : fmt::format("{}", loss));
+}
+
+}  // namespace tenon
