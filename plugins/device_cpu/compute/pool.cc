@@ -4,6 +4,7 @@
 
 #include "plugins/device_cpu/compute/isa_functions.h"
 #include "plugins/device_cpu/compute/math.h"
+#include "plugins/device_cpu/compute/max_of_four.h"
 #include "plugins/device_cpu/compute/vec.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
@@ -14,8 +15,9 @@ struct Clip {
   int64_t kh0, kh1, kw0, kw1, h, w;
 };
 TENON_INLINE Range ClipAxis(int64_t first, int64_t dilation, int64_t kernel, int64_t size) {
-  const int64_t begin = first >= 0 ? 0 : CeilDiv(-first, dilation);
-  const int64_t end = first >= size ? 0 : CeilDiv(size - first, dilation);
+  // No division where it can be avoided: this runs for every output.
+  const int64_t begin = first >= 0 ? 0 : dilation == 1 ? -first : CeilDiv(-first, dilation);
+  const int64_t end = first >= size ? 0 : dilation == 1 ? size - first : CeilDiv(size - first, dilation);
   return {Min(begin, kernel), Max(Min(begin, kernel), Min(end, kernel))};
 }
 TENON_INLINE Clip ClipOf(const PoolShape& s, int64_t oh, int64_t ow) {
@@ -72,6 +74,37 @@ TENON_INLINE void MaxOne(const PoolShape& s, const Clip& clip, const float* x, c
     }
   *y = best;
   if (winner != nullptr) *winner = static_cast<uint8_t>(where);
+}
+
+// Windows of 2 x 2 side by side in dense planes: lanes are neighbouring windows.
+TENON_INLINE bool HalvesPlanes(const MaxPoolArgs& a) {
+  const PoolShape& s = a.shape;
+  return s.kernel_h == 2 && s.kernel_w == 2 && s.stride_h == 2 && s.stride_w == 2 && s.dilation_h == 1 &&
+         s.dilation_w == 1 && s.pad_top == 0 && s.pad_left == 0 && 2 * s.out_h <= s.h && 2 * s.out_w <= s.w &&
+         a.x_strides.w == 1 && a.y_strides.w == 1;
+}
+
+void HalvePlane(const MaxPoolArgs& a, int64_t n, int64_t c) {
+  const PoolShape& s = a.shape;
+  const Strides4 &xs = a.x_strides, &ys = a.y_strides;
+  for (int64_t oh = 0; oh < s.out_h; ++oh) {
+    const float* x = a.x + n * xs.n + c * xs.c + 2 * oh * xs.h;
+    const int64_t at = n * ys.n + c * ys.c + oh * ys.h;
+    int64_t ow = 0;
+    for (; ow + kLanes <= s.out_w; ow += kLanes) {
+      Vec v0, v1, v2, v3, best;
+      IVec where;
+      Deinterleave(Load(x + 2 * ow), Load(x + 2 * ow + kLanes), v0, v1);
+      Deinterleave(Load(x + 2 * ow + xs.h), Load(x + 2 * ow + xs.h + kLanes), v2, v3);
+      MaxOfFour(v0, v1, v2, v3, best, where);
+      Store(a.y + at + ow, best);
+      if (a.winners != nullptr) StoreBytes(a.winners + at + ow, where);
+    }
+    for (; ow < s.out_w; ++ow) {
+      const Clip whole{0, 2, 0, 2, 0, 0};
+      MaxOne(s, whole, x + 2 * ow, xs, a.y + at + ow, a.winners == nullptr ? nullptr : a.winners + at + ow);
+    }
+  }
 }
 
 void MaxPoolImage(const MaxPoolArgs& a, bool channel_last, int64_t n, int64_t c) {
@@ -218,7 +251,13 @@ void AveragePoolGradImage(const AveragePoolArgs& a, bool channel_last, int64_t n
 
 void MaxPool(const MaxPoolArgs& a, const Parallel& pool) {
   const bool channel_last = ChannelLast(a.x_strides) && ChannelLast(a.y_strides);
-  Images(a.shape, channel_last, pool, [&](int64_t n, int64_t c) { MaxPoolImage(a, channel_last, n, c); });
+  const bool halves = !channel_last && HalvesPlanes(a);
+  Images(a.shape, channel_last, pool, [&](int64_t n, int64_t c) {
+    if (halves)
+      HalvePlane(a, n, c);
+    else
+      MaxPoolImage(a, channel_last, n, c);
+  });
 }
 
 void MaxPoolGrad(const MaxPoolGradArgs& a, const Parallel& pool) {

@@ -14,7 +14,8 @@ PoolShape Shape(int64_t c, int64_t size, int64_t kernel, int64_t stride, int64_t
 }
 
 const PoolShape kShapes[] = {Shape(3, 8, 2, 2, 0, 1),  Shape(17, 7, 3, 2, 1, 1), Shape(8, 6, 3, 1, 1, 1),
-                             Shape(33, 9, 2, 3, 0, 1), Shape(5, 9, 3, 2, 2, 2),  Shape(1, 5, 5, 1, 0, 1)};
+                             Shape(33, 9, 2, 3, 0, 1), Shape(5, 9, 3, 2, 2, 2),  Shape(1, 5, 5, 1, 0, 1),
+                             Shape(3, 41, 2, 2, 0, 1)};
 
 Strides4 In(const PoolShape& s, bool last) { return last ? NhwcStrides(s.c, s.h, s.w) : NchwStrides(s.c, s.h, s.w); }
 Strides4 Out(const PoolShape& s, bool last) {
