@@ -1,0 +1,161 @@
+// A run that stops and goes on ends with the same bits as one that never stopped, and one that does not fit its checkpoint
+// is refused.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "tests/e2e/run_case.h"
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::RunCase;
+using testing_support::ToolProcess;
+using testing_support::ToolResult;
+
+// Shuffled batches with a partial last one, dropout, running statistics and two moments: everything that a run carries.
+constexpr const char* kSections = R"(
+data: {type: synthetic, samples: 250, classes: 4, image: {shape: [1, 6, 6]}, split: {test: every_5}, batch: 16}
+network:
+  layers:
+    - conv: {out: 4, kernel: 3}
+    - batch_norm
+    - relu
+    - flatten
+    - dropout: {ratio: 0.25}
+    - linear: {out: 4}
+optimizer: {type: adam, lr: 0.002}
+)";
+
+void ExpectResumesTheSame(const std::vector<std::string>& settings) {
+  const RunCase straight(kSections), halves(kSections);
+  auto four = settings, two = settings;
+  four.push_back("train.epochs=4");
+  two.push_back("train.epochs=2");
+  ASSERT_EQ(straight.Train(four).exit_code, 0);
+  ASSERT_EQ(halves.Train(two).exit_code, 0);
+  const ToolResult second = halves.Train(four, {"--resume"});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_NE(second.out.find("Resumed from"), std::string::npos) << second.out;
+  ASSERT_FALSE(straight.Checkpoint("4_13").empty());
+  EXPECT_EQ(straight.Checkpoint("4_13"), halves.Checkpoint("4_13"));
+  EXPECT_EQ(straight.Summary().at("weights_sha256"), halves.Summary().at("weights_sha256"));
+  EXPECT_EQ(straight.Summary().at("test_loss"), halves.Summary().at("test_loss"));
+}
+
+TEST(Resume, TwoAndTwoEpochsAreFour) { ExpectResumesTheSame({"schedule.type=constant"}); }
+TEST(Resume, WithMomentum) { ExpectResumesTheSame({"optimizer.type=sgd", "optimizer.momentum=0.9", "optimizer.lr=0.05"}); }
+TEST(Resume, OperatorByOperator) { ExpectResumesTheSame({"mode=pynative"}); }
+TEST(Resume, OnTwoThreads) { ExpectResumesTheSame({"threads=2"}); }
+TEST(Resume, ByStairsWithWarmUp) { ExpectResumesTheSame({"schedule.type=step", "schedule.every=1", "schedule.warmup_steps=20"}); }
+
+TEST(Resume, AStoppedStepCountGoesOnInMidEpoch) {
+  const RunCase straight(kSections), parts(kSections);
+  ASSERT_EQ(straight.Train({"train.epochs=3"}).exit_code, 0);
+  ASSERT_EQ(parts.Train({"train.epochs=3", "train.steps=18"}).exit_code, 0);
+  EXPECT_FALSE(parts.Checkpoint("2_5").empty());
+  ASSERT_EQ(parts.Train({"train.epochs=3"}, {"--resume"}).exit_code, 0);
+  EXPECT_EQ(straight.Checkpoint("3_13"), parts.Checkpoint("3_13"));
+  EXPECT_EQ(straight.Summary().at("train_loss").back(), parts.Summary().at("train_loss").back());
+}
+
+// Sends `signal` when the first steps are on record. The run is long enough not to be done by then.
+ToolResult Interrupt(const RunCase& run, const std::vector<std::string>& settings, int signal, int times = 1) {
+  ToolProcess process(run.Words(settings));
+  const std::string metrics = run.output() + "/metrics.jsonl";
+  std::error_code none;
+  while (process.Running() && (!fs::exists(metrics, none) || fs::file_size(metrics, none) < 200)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < times; ++i) process.Signal(signal);
+  return process.Wait();
+}
+
+TEST(Resume, AnInterruptedRunEndsAsIfItHadNotBeen) {
+  const std::vector<std::string> settings = {"train.epochs=120", "schedule.type=cosine", "log.every=1", "checkpoint.every=200"};
+  const RunCase straight(kSections), stopped(kSections);
+  ASSERT_EQ(straight.Train(settings).exit_code, 0);
+  const ToolResult first = Interrupt(stopped, settings, SIGINT);
+  ASSERT_EQ(first.exit_code, 130) << first.err;
+  EXPECT_NE(first.out.find("Go on with: tenon train " + stopped.config()), std::string::npos) << first.out;
+  EXPECT_EQ(stopped.Summary().at("status"), "interrupted");
+  EXPECT_EQ(stopped.Files("checkpoints").size(), 1U);
+  const ToolResult second = stopped.Train(settings, {"--resume"});
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  ASSERT_FALSE(straight.Checkpoint("120_13").empty());
+  EXPECT_EQ(straight.Checkpoint("120_13"), stopped.Checkpoint("120_13"));
+}
+
+TEST(Resume, SigtermSavesToo) {
+  const RunCase run(kSections);
+  EXPECT_EQ(Interrupt(run, {"train.epochs=2000", "log.every=1", "checkpoint.every=3000"}, SIGTERM).exit_code, 143);
+  EXPECT_EQ(run.Files("checkpoints").size(), 1U);
+}
+
+TEST(Resume, TwoSignalsEndAtOnce) {
+  const RunCase run(kSections);
+  const ToolResult result = Interrupt(run, {"train.epochs=2000", "log.every=1"}, SIGINT, 2);
+  EXPECT_EQ(result.exit_code, 130);
+  EXPECT_LT(run.Files("checkpoints").size(), 4U);
+}
+
+class RefusedResume : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(run_.Train({"train.epochs=1"}).exit_code, 0);
+    before_ = testing_support::ReadFile(run_.output() + "/config.yaml");
+  }
+  // The former run is left as it was.
+  std::string Refuse(const std::vector<std::string>& settings, const std::vector<std::string>& flags = {"--resume"}) {
+    const ToolResult result = run_.Train(settings, flags);
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_EQ(testing_support::ReadFile(run_.output() + "/config.yaml"), before_);
+    EXPECT_EQ(run_.Summary().at("status"), "ok");
+    return result.err;
+  }
+  RunCase run_{kSections};
+  std::string before_;
+};
+
+TEST_F(RefusedResume, AnotherSeed) { EXPECT_NE(Refuse({"seed=9"}).find("seed 1; this run has seed 9"), std::string::npos); }
+TEST_F(RefusedResume, ALargerBatch) { EXPECT_NE(Refuse({"data.batch=32"}).find("batch of 16"), std::string::npos); }
+TEST_F(RefusedResume, ASmallerBatch) { EXPECT_NE(Refuse({"data.batch=8"}).find("batch of 16"), std::string::npos); }
+
+TEST_F(RefusedResume, AnotherOptimizer) {
+  const std::string err = Refuse({"optimizer.type=sgd", "optimizer.momentum=0.9"});
+  EXPECT_NE(err.find("moments.conv1.weight"), std::string::npos) << err;
+  EXPECT_NE(err.find("moment1.conv1.weight"), std::string::npos) << err;
+}
+
+TEST_F(RefusedResume, AnotherNetworkListsEverything) {
+  const std::string err = Refuse({"network.layers.0.conv.out=6"});
+  for (const char* name : {"conv1.weight", "conv1.bias", "batch_norm1.running_mean", "linear1.weight", "moment1.conv1.weight"})
+    EXPECT_NE(err.find(name), std::string::npos) << name << " in\n" << err;
+}
+
+TEST_F(RefusedResume, AnAbsentFile) { Refuse({}, {"--resume", run_.folder() / "absent.ckpt"}); }
+TEST_F(RefusedResume, AFileThatIsNoCheckpoint) { Refuse({}, {"--resume", run_.config()}); }
+
+TEST_F(RefusedResume, ADamagedCheckpoint) {
+  const std::string path = run_.folder() / "cut.ckpt";
+  testing_support::WriteFile(path, run_.Checkpoint("1_13").substr(0, 500));
+  Refuse({}, {"--resume", path});
+}
+
+TEST_F(RefusedResume, LenientTakesWhatFits) {
+  const ToolResult result = run_.Train({"network.layers.5.linear.bias=false", "train.epochs=2"}, {"--resume", "--lenient"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string warnings = run_.Summary().at("warnings").dump();
+  EXPECT_NE(warnings.find("extra"), std::string::npos) << warnings;
+}
+
+TEST(Resume, AFolderThatIsNotThereStaysAway) {
+  const RunCase run(kSections);
+  const ToolResult result = run.Train({}, {"--resume"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_FALSE(fs::exists(run.output()));
+}
+
+}  // namespace
+}  // namespace tenon
