@@ -217,12 +217,14 @@ TEST(Cast, Converts) {
              .inputs = {F32({4}, {-1.9, 0, 1.9, 300})},
              .expect = {I32({4}, {-1, 0, 1, 300})},
              .attrs = to(DType::kI32),
+             .gradient = {-1},
              .symbolic = true,
              .other_floats = false});
   CheckCase({.op = "Cast",
              .inputs = {F32({3}, {0, 0.5, kNan})},
              .expect = {Bool({3}, {0, 1, 1})},
              .attrs = to(DType::kBool),
+             .gradient = {-1},
              .other_floats = false});
   CheckCase({.op = "Cast",
              .inputs = {F32({2}, {1.5, -2})},

@@ -8,11 +8,10 @@ namespace tenon {
 namespace {
 
 Status Infer(InferContext& context) {
-  const auto to = static_cast<DType>(context.attrs().Int("to"));
-  TENON_INVALID_IF(!kAllTypes.Has(to) || context.attrs().Int("to") > 63 || context.attrs().Int("to") < 0,
-                   "Cast to dtype number {} is not supported; supported are {}.", context.attrs().Int("to"),
-                   kAllTypes.ToString());
-  context.SetOutput(0, to, context.shape(0));
+  const std::int64_t number = context.attrs().Int("to");
+  TENON_INVALID_IF(number < 0 || number > 63 || !kAllTypes.Has(static_cast<DType>(number)),
+                   "Cast to dtype number {} is not supported; supported are {}.", number, kAllTypes.ToString());
+  context.SetOutput(0, static_cast<DType>(number), context.shape(0));
   return {};
 }
 

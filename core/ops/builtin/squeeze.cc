@@ -18,6 +18,7 @@ Status Infer(InferContext& context) {
       axes.push_back(axis);
     }
   } else {
+    TENON_INVALID_IF(!x.known(), "Squeeze without axes needs known dims; the input has shape {}.", x);
     for (int axis = 0; axis < x.rank(); ++axis) {
       if (x[axis].Is(1)) axes.push_back(axis);
     }
