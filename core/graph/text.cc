@@ -143,16 +143,50 @@ class GraphParser {
     while (!lex_.Is("]")) {
       if (type.shape.rank() > 0) TENON_TRY(lex_.Expect(","));
       if (type.shape.rank() == kMaxRank) return lex_.Wrong("at most 8 dimensions");
-      if (lex_.kind() == Token::kWord) {
-        TENON_ASSIGN(const std::string symbol, lex_.TakeWord("a dimension"));
-        type.shape.push_back(Dim::Symbol(symbol));
-      } else {
-        TENON_ASSIGN(const std::int64_t dim, lex_.TakeInt("a dimension"));
-        type.shape.push_back(dim);
-      }
+      TENON_ASSIGN(const Dim dim, Dimension(0));
+      type.shape.push_back(dim);
     }
     TENON_TRY(lex_.Expect("]"));
     return type;
+  }
+
+  // 32, N, (N * 2), min(N,4)
+  Result<Dim> Dimension(int depth) {
+    if (depth > 32) return lex_.Wrong("a simpler dimension");
+    if (lex_.Is("(")) return Expression(depth);
+    if (lex_.kind() != Token::kWord) {
+      TENON_ASSIGN(const std::int64_t known, lex_.TakeInt("a dimension"));
+      return Dim(known);
+    }
+    TENON_ASSIGN(const std::string word, lex_.TakeWord("a dimension"));
+    if (!lex_.Is("(")) return Dim::Symbol(word);
+    TENON_TRY(lex_.Advance());
+    TENON_ASSIGN(const Dim a, Dimension(depth + 1));
+    TENON_TRY(lex_.Expect(","));
+    TENON_ASSIGN(const Dim b, Dimension(depth + 1));
+    TENON_TRY(lex_.Expect(")"));
+    if (word != "min" && word != "max") return lex_.Wrong("min(...) or max(...)");
+    return word == "min" ? Min(a, b) : Max(a, b);
+  }
+
+  Result<Dim> Expression(int depth) {
+    TENON_TRY(lex_.Expect("("));
+    TENON_ASSIGN(const Dim a, Dimension(depth + 1));
+    std::string sign = lex_.text();
+    TENON_TRY(lex_.Advance());
+    if (sign == "/") {  // "//" and "/^"
+      sign += lex_.text();
+      TENON_TRY(lex_.Advance());
+    }
+    TENON_ASSIGN(const Dim b, Dimension(depth + 1));
+    TENON_TRY(lex_.Expect(")"));
+    if (sign == "+") return a + b;
+    if (sign == "-") return a - b;
+    if (sign == "*") return a * b;
+    if (sign == "//") return FloorDiv(a, b);
+    if (sign == "/^") return CeilDiv(a, b);
+    if (sign == "mod") return Mod(a, b);
+    return lex_.Wrong("one of + - * // /^ mod");
   }
 
   Status CheckNew(const std::string& name) {

@@ -82,7 +82,7 @@ std::string_view SignOf(DimOp op) {
     case DimOp::kMul: return "*";
     case DimOp::kFloorDiv: return "//";
     case DimOp::kCeilDiv: return "/^";
-    case DimOp::kMod: return "%";
+    case DimOp::kMod: return "mod";
     case DimOp::kMin: return "min";
     case DimOp::kMax: return "max";
     case DimOp::kSymbol: break;
@@ -108,7 +108,7 @@ std::string Dim::ToString() const {
   if (node_->op == DimOp::kSymbol) return node_->name;
   if (node_->op == DimOp::kMin || node_->op == DimOp::kMax)
     return fmt::format("{}({},{})", SignOf(node_->op), node_->a.ToString(), node_->b.ToString());
-  return fmt::format("({}{}{})", node_->a.ToString(), SignOf(node_->op), node_->b.ToString());
+  return fmt::format("({} {} {})", node_->a.ToString(), SignOf(node_->op), node_->b.ToString());
 }
 
 Dim operator+(Dim a, Dim b) {

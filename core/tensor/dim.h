@@ -28,7 +28,7 @@ class Dim {
   bool Is(std::int64_t value) const { return known() && value_ == value; }
   const DimNode* node() const { return node_; }
   bool operator==(const Dim&) const = default;
-  std::string ToString() const;                             // "32", "N", "(N*2)"
+  std::string ToString() const;                             // "32", "N", "(N * 2)"
 
  private:
   friend Dim MakeDim(const DimNode* node);

@@ -1,4 +1,5 @@
 // The text form of graphs and patterns: whatever is read must verify or be refused with a place, and print again.
+#include <cstdio>
 #include <cstdlib>
 
 #include "core/graph/graph.h"
@@ -10,7 +11,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto graph = tenon::graph::Parse(text, "fuzz");
   if (graph.ok()) {
     const std::string printed = tenon::graph::Print(*graph);
-    if (!tenon::graph::Parse(printed, "printed").ok()) std::abort();
+    const auto again = tenon::graph::Parse(printed, "printed");
+    if (!again.ok()) {
+      std::fprintf(stderr, "%s\n%s\n", again.status().ToString().c_str(), printed.c_str());
+      std::abort();
+    }
   }
   static_cast<void>(tenon::graph::ParsePattern(text, "fuzz"));
   return 0;

@@ -136,7 +136,9 @@ std::string RunCase(const Case& test) {
   }
   auto round = graph::Parse(text, "printed");
   EXPECT_TRUE(round.ok()) << round.status().ToString() << "\n" << text;
-  if (round.ok()) EXPECT_EQ(graph::Print(*round), text) << "the text form does not round-trip";
+  if (round.ok()) {
+    EXPECT_EQ(graph::Print(*round), text) << "the text form does not round-trip";
+  }
   return text;
 }
 
