@@ -1,0 +1,99 @@
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "core/api/internal.h"
+#include "core/train/run_config.h"
+
+namespace tenon::api {
+
+const char* Version() { return TENON_VERSION_STRING; }
+
+Error::~Error() = default;
+
+void Throw(const Status& status) { throw Error(static_cast<int>(status.code()), status.ToString()); }
+
+namespace {
+
+// <folder of this library>/tenon/plugins
+std::string PluginFolder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&PluginFolder), &info) == 0 || info.dli_fname == nullptr) return "";
+  std::error_code ignored;
+  const auto library = std::filesystem::weakly_canonical(info.dli_fname, ignored);
+  const auto folder = library.parent_path() / "tenon" / "plugins";
+  return std::filesystem::is_directory(folder, ignored) ? folder.string() : "";
+}
+
+exec::RuntimeOptions ToOptions(const RuntimeOptions& options) {
+  exec::RuntimeOptions made;
+  made.device = options.device;
+  made.threads = options.threads;
+  if (!options.config.empty()) {
+    ConfigSource source;
+    source.path = options.config;
+    const RunConfig config = Value(LoadRunConfig(source, RunConfigPart::kPluginsOnly));
+    made.plugins = config.plugins;
+    made.device = config.device;
+    made.threads = static_cast<int>(config.threads);
+  }
+  for (const std::string& plugin : options.plugins) {
+    PluginLoadEntry entry;
+    entry.required = true;
+    (plugin.find('/') == std::string::npos ? entry.name : entry.path) = plugin;
+    made.plugins.load.push_back(std::move(entry));
+  }
+  made.plugin_dirs = options.folders;
+  if (const std::string own = PluginFolder(); !own.empty()) made.plugin_dirs.push_back(own);
+  return made;
+}
+
+// The core goes with the last tensor.
+void LetGo(Runtime::Core* core) {
+  if (core->engine == nullptr || core->engine->live_blocks() == 0) {
+    delete core;
+    return;
+  }
+  core->engine->on_last_tensor([core] { delete core; });
+}
+
+}  // namespace
+
+Runtime::Runtime(const RuntimeOptions& options) {
+  if (options.threads < 0 || options.threads > 4096)
+    Throw(InvalidArgument("RuntimeOptions::threads is {}; it must be 0 (all cores) to 4096.", options.threads));
+  auto core = std::make_unique<Core>();
+  core->runtime = Value(exec::Runtime::Open(ToOptions(options)));
+  core->seed = options.seed;
+  exec::EagerOptions engine;
+  engine.threads = static_cast<std::uint32_t>(core->runtime->threads());
+  core->engine = std::make_unique<exec::EagerEngine>(core->runtime->target(), engine);
+  core->engine->set_user(core.get());
+  core_ = std::shared_ptr<Core>(core.release(), LetGo);
+}
+
+Runtime::Runtime(Runtime&&) noexcept = default;
+Runtime& Runtime::operator=(Runtime&&) noexcept = default;
+Runtime::~Runtime() = default;
+
+Runtime::Core* Runtime::Core::Of(exec::EagerEngine* engine) { return static_cast<Core*>(engine->user()); }
+
+std::string Runtime::device() const {
+  const Device& device = core_->runtime->device();
+  return fmt::format("{}:{}", device.kind(), device.index());
+}
+
+std::vector<std::string> Runtime::plugins() const {
+  std::vector<std::string> ids;
+  for (const Plugin* plugin : core_->runtime->registry().plugins()) ids.push_back(plugin->id());
+  return ids;
+}
+
+int Runtime::threads() const { return core_->runtime->threads(); }
+
+Runtime::PlanCounts Runtime::plan_counts() const {
+  const auto& counts = core_->engine->plan_counts();
+  return {counts.hits, counts.misses, counts.evictions};
+}
+
+}  // namespace tenon::api

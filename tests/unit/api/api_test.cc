@@ -1,0 +1,171 @@
+// The embedding interface as a program outside sees it: tenon.h and libtenon.so alone, in C++17.
+#include "tenon/tenon.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <unistd.h>
+
+namespace tn = tenon::api;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+class ApiTest : public testing::Test {
+ protected:
+  tn::Runtime runtime_;
+
+  tn::Tensor Of(const tn::Shape& shape, const Floats& values) { return tn::Tensor::Of(runtime_, shape, values); }
+  static std::string TempFile(const std::string& name) {
+    return testing::TempDir() + "/tenon_api_" + std::to_string(getpid()) + name;
+  }
+};
+
+TEST_F(ApiTest, OpensTheCpu) {
+  EXPECT_EQ(runtime_.device(), "cpu:0");
+  ASSERT_EQ(runtime_.plugins().size(), 1u);
+  EXPECT_EQ(runtime_.threads(), 1);
+  EXPECT_STREQ(tn::Version(), TENON_VERSION_STRING);
+}
+
+TEST_F(ApiTest, TensorsKeepTheirValues) {
+  const tn::Tensor x = Of({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(x.dtype(), tn::DType::kF32);
+  EXPECT_EQ(x.shape(), (tn::Shape{2, 2}));
+  EXPECT_EQ(x.Values<float>(), (Floats{1, 2, 3, 4}));
+  EXPECT_THROW(x.Values<std::int64_t>(), tn::Error);
+  EXPECT_THROW(Of({3}, {1, 2}), tn::Error);
+  EXPECT_THROW(tn::Tensor().shape(), tn::Error);
+}
+
+TEST_F(ApiTest, OperatorsByFunctionAndByName) {
+  const tn::Tensor a = Of({2}, {1, 2}), b = Of({2}, {3, 5});
+  EXPECT_EQ(tn::ops::Add(a, b).Values<float>(), (Floats{4, 7}));
+  EXPECT_EQ(tn::Op("Add", {a, b}).Values<float>(), (Floats{4, 7}));
+  EXPECT_EQ(tn::Op("LeakyRelu", {Of({2}, {-2, 2})}, {{"alpha", 0.5}}).Values<float>(), (Floats{-1, 2}));
+  const tn::Tensor x = Of({1, 1, 2, 2}, {1, 2, 3, 4}), w = Of({1, 1, 2, 2}, {1, 1, 1, 1});
+  EXPECT_EQ(tn::ops::Conv(x, w).Values<float>(), (Floats{10}));
+  EXPECT_EQ(tn::ops::Conv(x, w, {}, {{"pads", {1, 1, 1, 1}}}).shape(), (tn::Shape{1, 1, 3, 3}));
+}
+
+TEST_F(ApiTest, PlansAreCounted) {
+  const tn::Tensor a = Of({2}, {1, 2});
+  for (int i = 0; i < 5; ++i) tn::ops::Add(a, a);
+  const auto counts = runtime_.plan_counts();
+  EXPECT_EQ(counts.misses, 1);
+  EXPECT_EQ(counts.hits, 4);
+}
+
+TEST_F(ApiTest, Gradients) {
+  const tn::Tensor w = Of({2}, {2, 3}).RequireGradient();
+  const tn::Tensor loss = tn::ops::ReduceSum(tn::ops::Mul(w, w));
+  const std::vector<tn::Tensor> slopes = tn::Gradients(loss, {w});
+  EXPECT_EQ(slopes[0].Values<float>(), (Floats{4, 6}));
+  EXPECT_THROW(tn::Gradients(loss, {w}), tn::Error) << "the tape was used";
+  const tn::NoRecording quiet(runtime_);
+  EXPECT_FALSE(tn::ops::Mul(w, w).requires_gradient());
+}
+
+TEST_F(ApiTest, ErrorsSayWhatAndWhere) {
+  try {
+    tn::ops::Add(Of({2}, {1, 2}), Of({3}, {1, 2, 3}));
+    FAIL();
+  } catch (const tn::Error& error) {
+    EXPECT_EQ(error.code(), tn::Error::kInvalidArgument);
+    EXPECT_NE(std::string(error.what()).find("node 'Add' (Add)"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(tn::Op("Reluu", {Of({1}, {1})}), tn::Error);
+  EXPECT_THROW(tn::Op("Relu", {}), tn::Error);
+  tn::RuntimeOptions options;
+  options.device = "nosuch";
+  try {
+    tn::Runtime none(options);
+    FAIL();
+  } catch (const tn::Error& error) {
+    EXPECT_EQ(error.code(), tn::Error::kUnavailable) << error.what();
+  }
+}
+
+TEST_F(ApiTest, RuntimesDoNotMix) {
+  tn::Runtime other;
+  const tn::Tensor here = Of({1}, {1}), there = tn::Tensor::Of<float>(other, {1}, {1});
+  EXPECT_THROW(tn::ops::Add(here, there), tn::Error);
+}
+
+TEST_F(ApiTest, TensorsOutliveTheirRuntime) {
+  auto own = std::make_unique<tn::Runtime>();
+  tn::Tensor x = tn::Tensor::Of<float>(*own, {2}, {1, 2});
+  own.reset();
+  EXPECT_EQ(tn::ops::Add(x, x).Values<float>(), (Floats{2, 4}));
+}
+
+TEST_F(ApiTest, Npy) {
+  const std::string path = TempFile(".npy");
+  Of({2, 3}, {1, 2, 3, 4, 5, 6}).SaveNpy(path);
+  const tn::Tensor back = tn::Tensor::LoadNpy(runtime_, path);
+  EXPECT_EQ(back.shape(), (tn::Shape{2, 3}));
+  EXPECT_EQ(back.Values<float>(), (Floats{1, 2, 3, 4, 5, 6}));
+  Of({}, {7}).SaveNpy(path);
+  EXPECT_EQ(tn::Tensor::LoadNpy(runtime_, path).shape(), tn::Shape{});
+  std::remove(path.c_str());
+  EXPECT_THROW(tn::Tensor::LoadNpy(runtime_, path), tn::Error);
+}
+
+TEST_F(ApiTest, DLPackRoundTrip) {
+  const tn::Tensor x = Of({2, 2}, {1, 2, 3, 4});
+  DLManagedTensorVersioned* view = x.ToDLPack();
+  ASSERT_NE(view, nullptr);
+  const tn::Tensor back = tn::Tensor::FromDLPack(runtime_, view);  // takes the view over
+  EXPECT_EQ(back.shape(), (tn::Shape{2, 2}));
+  EXPECT_EQ(back.Values<float>(), (Floats{1, 2, 3, 4}));
+}
+
+constexpr const char* kNetwork =
+    "network: {layers: [{linear: {out: 8}}, relu, {linear: {out: 2}}]}\noptimizer: {type: sgd, lr: 0.5, momentum: "
+    "0.9}\n";
+
+class NetworkTest : public ApiTest, public testing::WithParamInterface<const char*> {
+ protected:
+  tn::Network Make() { return tn::Network::FromText(runtime_, std::string(kNetwork) + "mode: " + GetParam() + "\n"); }
+};
+
+TEST_P(NetworkTest, TrainsSavesAndLoads) {
+  tn::Network network = Make();
+  const tn::Tensor points = Of({4, 2}, {1, 1, -1, 1, -1, -1, 1, -1});
+  const tn::Tensor classes = tn::Tensor::Of<std::int64_t>(runtime_, {4}, {1, 0, 1, 0});
+  const double first = network.TrainStep(points, classes);
+  for (int i = 0; i < 20; ++i) network.TrainStep(points, classes);
+  const std::string path = TempFile(".safetensors");
+  network.Save(path);
+  const double next = network.TrainStep(points, classes);
+  EXPECT_LT(next, first);
+  tn::Network again = Make();
+  again.Load(path);
+  EXPECT_EQ(again.TrainStep(points, classes), next) << "weights and optimiser state were loaded";
+  EXPECT_EQ(again.steps(), network.steps());
+  EXPECT_EQ(again.Run(points).Values<float>(), network.Run(points).Values<float>());
+  std::remove(path.c_str());
+}
+
+TEST_P(NetworkTest, ParametersByName) {
+  tn::Network network = Make();
+  EXPECT_THROW(network.ParameterNames(), tn::Error);
+  network.Prepare(tn::DType::kF32, {2});
+  EXPECT_EQ(network.ParameterNames(),
+            (std::vector<std::string>{"linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"}));
+  network.SetParameter("linear2.weight", Of({2, 8}, Floats(16, 0)));
+  network.SetParameter("linear2.bias", Of({2}, {3, 4}));
+  EXPECT_EQ(network.Run(Of({1, 2}, {1, 1})).Values<float>(), (Floats{3, 4}));
+  EXPECT_EQ(network.Parameter("linear2.bias").Values<float>(), (Floats{3, 4}));
+  EXPECT_THROW(network.Run(Of({1, 3}, {1, 1, 1})), tn::Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, NetworkTest, testing::Values("graph", "pynative"));
+
+}  // namespace
