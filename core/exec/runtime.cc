@@ -1,8 +1,8 @@
 #include "core/exec/runtime.h"
 
 #include <filesystem>
-#include <thread>
 
+#include "core/platform/process.h"
 #include "core/plugin/abi_trace.h"
 
 namespace tenon::exec {
@@ -25,7 +25,7 @@ PluginHandle HandleOf(const Plugin& plugin, int priority) {
 Result<std::unique_ptr<Runtime>> Runtime::Open(const RuntimeOptions& options) {
   TENON_TRY(StartAbiTraceFromEnv());
   std::unique_ptr<Runtime> runtime(new Runtime);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int cores = UsableCores();
   const int most = std::max(64, 4 * cores);
   TENON_INVALID_IF(options.threads > most, "{} compute threads were asked for; this machine has {} cores, and at most {} threads make sense on it.",
                    options.threads, cores, most);

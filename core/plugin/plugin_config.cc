@@ -81,7 +81,6 @@ const ConfigTable& ConfigTableOf(const PluginsConfig*) {
           Field("trust", &T::trust,
                 "files that others could change: strict refuses, warn tells, off is silent; absent: strict in system "
                 "folders, else warn"),
-          Field("check", &T::check, "put a checking layer between Tenon and its plugins"),
       });
   return table;
 }

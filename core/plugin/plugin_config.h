@@ -33,7 +33,6 @@ struct PluginsConfig {
   std::map<std::string, std::string> pin;  // plugin id -> file
   std::map<std::string, int> priority;     // plugin id -> rank, higher wins
   std::optional<TrustPolicy> trust;        // none: strict in system folders, else warn
-  bool check = false;                      // validating layer between core and plugins
   std::string file;                        // the config file, for messages; may be empty
 };
 
