@@ -1,6 +1,7 @@
 #include "core/train/trainer.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -176,6 +177,15 @@ Shape WithBatch(std::int64_t batch, const Shape& sample) {
   return shape;
 }
 
+// Parameters that this machine cannot hold are refused before it starts to swap.
+Status CheckRoom(const Network::Build& build) {
+  double needed = 0;
+  for (const auto& entry : build.initial) needed += 4.0 * static_cast<double>(entry.second.shape.elements());
+  const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  TENON_INVALID_IF(needed > there, "The network's parameters need {:.1f} GB; this machine has {:.1f} GB of memory.", needed * 1e-9, there * 1e-9);
+  return {};
+}
+
 // Network and loss over a first batch: shapes, labels, and classes that the network does not have.
 Status TrainingRun::CheckNetwork() {
   graph::Graph graph;
@@ -186,6 +196,8 @@ Status TrainingRun::CheckNetwork() {
   TENON_ASSIGN_WHILE(const Network::Build build, network_->AddTo(graph, input, false), "building the network for samples {}{}", NameOf(layout.dtype), layout.shape);
   auto loss = AddLoss(config_.loss, graph, build.output, labels);
   if (!loss.ok()) return std::move(loss).status().At(network_->place_of_output());
+  Status room = CheckRoom(build);
+  if (!room.ok()) return std::move(room).At(config_.network.place.ToString());
   if (build.parameters.empty()) return InvalidArgument("The network has nothing to train: no layer of it has a parameter.").At(config_.network.place.ToString());
   if (!std::holds_alternative<SoftmaxCrossEntropyConfig>(config_.loss) || layout.label_kind != LabelKind::kClass) return {};
   const SymShape& output = graph.value(build.output).type.shape;
