@@ -60,8 +60,11 @@ Batch RandomBatch(const Shape& sample, std::int64_t count, unsigned seed) {
 
 Status Run(const std::string& name, std::int64_t batch_size, int threads, double seconds) {
   const Case chosen = FindCase(name);
-  TENON_ASSIGN(const ConfigNode tree, LoadConfigText("name: bench\ndata: {type: synthetic, samples: 64, classes: 10, image: {shape: [1, 28, 28]}}\n" +
-                                                         std::string(chosen.network), "train_step", "."));
+  TENON_ASSIGN(
+      const ConfigNode tree,
+      LoadConfigText("name: bench\ndata: {type: synthetic, samples: 64, classes: 10, image: {shape: [1, 28, 28]}}\n" +
+                         std::string(chosen.network),
+                     "train_step", "."));
   TENON_ASSIGN(const RunConfig config, ReadRunConfig(tree));
   exec::RuntimeOptions options;
   options.threads = threads;
@@ -85,8 +88,10 @@ Status Run(const std::string& name, std::int64_t batch_size, int threads, double
     times.push_back(Now() - begin);
   }
   std::sort(times.begin(), times.end());
-  std::printf("{\"step_ms\": %.5f, \"idle_mb\": %.2f, \"peak_mb\": %.2f, \"steps\": %zu, \"loss\": %.4f, \"version\": \"%s\"}\n",
-              times[times.size() / 2] * 1e3, idle, RssMb("VmHWM:"), times.size(), loss, TENON_VERSION_STRING);
+  std::printf(
+      "{\"step_ms\": %.5f, \"idle_mb\": %.2f, \"peak_mb\": %.2f, \"steps\": %zu, \"loss\": %.4f, \"version\": "
+      "\"%s\"}\n",
+      times[times.size() / 2] * 1e3, idle, RssMb("VmHWM:"), times.size(), loss, TENON_VERSION_STRING);
   return {};
 }
 

@@ -18,19 +18,19 @@ enum class Code : std::int32_t {
   kOk = 0,
   kCancelled = 1,
   kUnknown = 2,
-  kInvalidArgument = 3,    // the request can never work: fix the config, model or call
+  kInvalidArgument = 3,  // the request can never work: fix the config, model or call
   kDeadlineExceeded = 4,
-  kNotFound = 5,           // a file, name or key is absent
+  kNotFound = 5,  // a file, name or key is absent
   kAlreadyExists = 6,
   kPermissionDenied = 7,
-  kResourceExhausted = 8,  // memory or disk is full
-  kFailedPrecondition = 9, // right call, wrong state
+  kResourceExhausted = 8,   // memory or disk is full
+  kFailedPrecondition = 9,  // right call, wrong state
   kAborted = 10,
   kOutOfRange = 11,
-  kUnimplemented = 12,     // optional feature absent here
-  kInternal = 13,          // a bug in Tenon or in a plugin
-  kUnavailable = 14,       // a plugin or device is not there (exit code 3)
-  kDataLoss = 15,          // a file is truncated or corrupt
+  kUnimplemented = 12,  // optional feature absent here
+  kInternal = 13,       // a bug in Tenon or in a plugin
+  kUnavailable = 14,    // a plugin or device is not there (exit code 3)
+  kDataLoss = 15,       // a file is truncated or corrupt
   kUnauthenticated = 16,
   kDeviceLost = 32,
   kWouldBlock = 33,
@@ -91,8 +91,8 @@ Status InvalidArgument(fmt::format_string<Args...> format, Args&&... args) {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                 // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {          // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit on purpose
     if (status_.ok()) status_ = Status(Code::kInternal, "A Result was made from an OK status.");
   }
   bool ok() const { return value_.has_value(); }
@@ -124,37 +124,36 @@ Status TakeStatus(Result<T>&& r) {
 #define TENON_CONCAT(a, b) TENON_CONCAT_INNER(a, b)
 
 // Returns the error of `expr` (Status or Result) from the enclosing function.
-#define TENON_TRY(expr)                                                              \
-  do {                                                                               \
-    auto tenon_try_result = (expr);                                                  \
+#define TENON_TRY(expr)                                                                            \
+  do {                                                                                             \
+    auto tenon_try_result = (expr);                                                                \
     if (!tenon_try_result.ok()) return ::tenon::internal::TakeStatus(std::move(tenon_try_result)); \
   } while (0)
 
 // As TENON_TRY, with a "While ..." line; the arguments are formatted only on failure.
-#define TENON_TRY_WHILE(expr, ...)                                                   \
-  do {                                                                               \
-    auto tenon_try_result = (expr);                                                  \
-    if (!tenon_try_result.ok())                                                      \
+#define TENON_TRY_WHILE(expr, ...)                                                                       \
+  do {                                                                                                   \
+    auto tenon_try_result = (expr);                                                                      \
+    if (!tenon_try_result.ok())                                                                          \
       return ::tenon::internal::TakeStatus(std::move(tenon_try_result)).While(fmt::format(__VA_ARGS__)); \
   } while (0)
 
 // TENON_ASSIGN(auto x, Compute()); declares or assigns the value, or returns the error.
-#define TENON_ASSIGN(target, expr)                                                   \
-  auto TENON_CONCAT(tenon_result_, __LINE__) = (expr);                               \
-  if (!TENON_CONCAT(tenon_result_, __LINE__).ok())                                   \
-    return std::move(TENON_CONCAT(tenon_result_, __LINE__)).status();                \
+#define TENON_ASSIGN(target, expr)                                                                                   \
+  auto TENON_CONCAT(tenon_result_, __LINE__) = (expr);                                                               \
+  if (!TENON_CONCAT(tenon_result_, __LINE__).ok()) return std::move(TENON_CONCAT(tenon_result_, __LINE__)).status(); \
   target = std::move(TENON_CONCAT(tenon_result_, __LINE__)).value()
 
-#define TENON_ASSIGN_WHILE(target, expr, ...)                                        \
-  auto TENON_CONCAT(tenon_result_, __LINE__) = (expr);                               \
-  if (!TENON_CONCAT(tenon_result_, __LINE__).ok())                                   \
+#define TENON_ASSIGN_WHILE(target, expr, ...)                                                                          \
+  auto TENON_CONCAT(tenon_result_, __LINE__) = (expr);                                                                 \
+  if (!TENON_CONCAT(tenon_result_, __LINE__).ok())                                                                     \
     return ::tenon::Status(std::move(TENON_CONCAT(tenon_result_, __LINE__)).status()).While(fmt::format(__VA_ARGS__)); \
   target = std::move(TENON_CONCAT(tenon_result_, __LINE__)).value()
 
 // Returns INVALID_ARGUMENT with a formatted sentence when `condition` holds.
-#define TENON_INVALID_IF(condition, ...)                                             \
-  do {                                                                               \
-    if (condition) return ::tenon::InvalidArgument(__VA_ARGS__);                     \
+#define TENON_INVALID_IF(condition, ...)                         \
+  do {                                                           \
+    if (condition) return ::tenon::InvalidArgument(__VA_ARGS__); \
   } while (0)
 
 }  // namespace tenon

@@ -23,7 +23,8 @@ void Pause() {
 }
 
 std::int64_t NowUs() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 // Looks at `ready` for `spin_us` microseconds. True as soon as it says so.
@@ -95,7 +96,8 @@ void ThreadPool::ParallelFor(std::int64_t count, std::int64_t grain, RangeFn fn,
   t_inside_loop = false;
   const auto finished = [this, parts] { return done_.load(std::memory_order_acquire) == parts; };
   if (!Spin(spin_us_ * 4, finished)) {
-    for (int done = done_.load(std::memory_order_acquire); done != parts; done = done_.load(std::memory_order_acquire)) {
+    for (int done = done_.load(std::memory_order_acquire); done != parts;
+         done = done_.load(std::memory_order_acquire)) {
       done_.wait(done, std::memory_order_acquire);
     }
   }
@@ -111,7 +113,8 @@ bool ThreadPool::RunParts() noexcept {
     const std::uint64_t next = ticket & 0xffff;
     const std::uint64_t parts = (ticket >> 16) & 0xffff;
     if (next >= parts) return any;
-    if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+    if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel, std::memory_order_acquire))
+      continue;
     any = true;
     RunPart(static_cast<int>(next));
     if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<int>(parts)) done_.notify_one();

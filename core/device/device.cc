@@ -27,7 +27,8 @@ Buffer::~Buffer() {
   if (device_ != nullptr) device_->Free(handle_, bytes_);
 }
 
-tenon_tensor ViewOf(DType dtype, const Shape& shape, std::uint32_t layout, std::uint64_t address, bool host_accessible) {
+tenon_tensor ViewOf(DType dtype, const Shape& shape, std::uint32_t layout, std::uint64_t address,
+                    bool host_accessible) {
   tenon_tensor view = TENON_INIT(tenon_tensor);
   if (host_accessible) view.flags |= TENON_TENSOR_HOST_ACCESSIBLE;
   if (shape.elements() == 0) view.flags |= TENON_TENSOR_EMPTY;
@@ -53,26 +54,34 @@ Status Device::Initialise(std::uint32_t index) {
     return Error(Code::kInternal, "Plugin {} offers no complete device interface.", plugin_.id);
   tenon_error error;
   tenon_device_info info = TENON_INIT(tenon_device_info);
-  TENON_TRY(ToStatus(CallAbi("tenon.device", "device_info", plugin_.device->device_info, plugin_.instance, index, &info, &error), error, Subject()));
+  TENON_TRY(ToStatus(
+      CallAbi("tenon.device", "device_info", plugin_.device->device_info, plugin_.instance, index, &info, &error),
+      error, Subject()));
   kind_ = View(info.kind);
   name_ = View(info.name);
   native_stream_kind_ = View(info.native_stream_kind);
   inline_streams_ = (info.flags & TENON_DEVICE_INLINE_STREAMS) != 0;
-  TENON_TRY(ToStatus(CallAbi("tenon.device", "open", plugin_.device->open, plugin_.instance, index, &device_, &error), error, Subject()));
+  TENON_TRY(ToStatus(CallAbi("tenon.device", "open", plugin_.device->open, plugin_.instance, index, &device_, &error),
+                     error, Subject()));
   tenon_stream_options options = TENON_INIT(tenon_stream_options);
   options.role = TENON_STREAM_COMPUTE;
-  TENON_TRY(ToStatus(CallAbi("tenon.stream", "stream_create", plugin_.stream->stream_create, device_, &options, &stream_, &error), error, Subject()));
+  TENON_TRY(ToStatus(
+      CallAbi("tenon.stream", "stream_create", plugin_.stream->stream_create, device_, &options, &stream_, &error),
+      error, Subject()));
   return PickSpace();
 }
 
 Status Device::PickSpace() {
   tenon_error error;
   std::uint32_t count = 0;
-  TENON_TRY(ToStatus(CallAbi("tenon.memory", "space_count", plugin_.memory->space_count, device_, &count, &error), error, Subject()));
+  TENON_TRY(ToStatus(CallAbi("tenon.memory", "space_count", plugin_.memory->space_count, device_, &count, &error),
+                     error, Subject()));
   for (std::uint32_t i = 0; i < count; ++i) {
     tenon_space_info info = TENON_INIT(tenon_space_info);
     tenon_space* space = nullptr;
-    TENON_TRY(ToStatus(CallAbi("tenon.memory", "space_get", plugin_.memory->space_get, device_, i, &space, &info, &error), error, Subject()));
+    TENON_TRY(
+        ToStatus(CallAbi("tenon.memory", "space_get", plugin_.memory->space_get, device_, i, &space, &info, &error),
+                 error, Subject()));
     if ((info.flags & TENON_SPACE_DEFAULT) == 0) continue;
     space_ = space;
     host_accessible_ = (info.flags & TENON_SPACE_HOST_ACCESSIBLE) != 0;
@@ -89,8 +98,9 @@ Device::~Device() {
 Result<Buffer> Device::Allocate(std::int64_t bytes, std::uint32_t hint) {
   Buffer buffer;
   tenon_error error;
-  const std::int32_t code = CallAbi("tenon.memory", "alloc", plugin_.memory->alloc, space_, static_cast<std::uint64_t>(bytes), 64, nullptr, hint,
-                                                  &buffer.handle_, &buffer.address_, &error);
+  const std::int32_t code =
+      CallAbi("tenon.memory", "alloc", plugin_.memory->alloc, space_, static_cast<std::uint64_t>(bytes), 64, nullptr,
+              hint, &buffer.handle_, &buffer.address_, &error);
   TENON_TRY_WHILE(ToStatus(code, error, Subject()), "allocating {} bytes on device {}:{}", bytes, kind_, index_);
   buffer.device_ = this;
   buffer.bytes_ = bytes;
@@ -114,8 +124,9 @@ Result<LayoutFacts> Device::Facts(std::uint32_t layout, DType dtype, const Shape
     return Error(Code::kInternal, "Plugin {} chose layout {} but describes no layouts.", plugin_.id, layout);
   tenon_error error;
   tenon_layout_info info = TENON_INIT(tenon_layout_info);
-  const std::int32_t code = plugin_.device->layout_info(device_, layout, static_cast<std::uint32_t>(dtype),
-                                                        static_cast<std::uint32_t>(shape.rank()), shape.data(), &info, &error);
+  const std::int32_t code =
+      plugin_.device->layout_info(device_, layout, static_cast<std::uint32_t>(dtype),
+                                  static_cast<std::uint32_t>(shape.rank()), shape.data(), &info, &error);
   TENON_TRY_WHILE(ToStatus(code, error, Subject()), "asking for layout {} of {}{}", layout, NameOf(dtype), shape);
   facts.bytes = static_cast<std::int64_t>(info.bytes);
   facts.align = static_cast<std::int64_t>(info.align);
@@ -137,10 +148,12 @@ Status Device::Reorder(const tenon_tensor& source, const tenon_tensor& target) {
   if (plugin_.device->reorder == nullptr)
     return Error(Code::kInternal, "Plugin {} uses layouts but converts none.", plugin_.id);
   tenon_error error;
-  const std::int32_t code = CallAbi("tenon.device", "reorder", plugin_.device->reorder, device_, &source, &target, stream_, &error);
+  const std::int32_t code =
+      CallAbi("tenon.device", "reorder", plugin_.device->reorder, device_, &source, &target, stream_, &error);
   if (code == TENON_OK) return {};
   return ToStatus(code, error, Subject())
-      .While(fmt::format("converting a tensor from layout '{}' to '{}'", LayoutName(source.layout), LayoutName(target.layout)));
+      .While(fmt::format("converting a tensor from layout '{}' to '{}'", LayoutName(source.layout),
+                         LayoutName(target.layout)));
 }
 
 Status Device::Copy(tenon_space* source_space, std::uint64_t source, tenon_space* target_space, std::uint64_t target,
@@ -162,7 +175,8 @@ Status Device::Copy(tenon_space* source_space, std::uint64_t source, tenon_space
 
 Status Device::CopyOnDevice(std::uint64_t source, std::uint64_t target, std::int64_t bytes) {
   if (host_accessible_ && inline_streams_) {
-    std::memcpy(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), static_cast<std::size_t>(bytes));
+    std::memcpy(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source),
+                static_cast<std::size_t>(bytes));
     return {};
   }
   return Copy(space_, source, space_, target, bytes);
@@ -212,7 +226,8 @@ Result<Tensor> Device::Load(DType dtype, const Shape& shape, std::uint32_t layou
 Status Device::Synchronize() {
   if (inline_streams_) return {};
   tenon_error error;
-  const std::int32_t code = CallAbi("tenon.stream", "stream_synchronize", plugin_.stream->stream_synchronize, stream_, ~std::uint64_t{0}, &error);
+  const std::int32_t code = CallAbi("tenon.stream", "stream_synchronize", plugin_.stream->stream_synchronize, stream_,
+                                    ~std::uint64_t{0}, &error);
   if (code == TENON_OK) return {};
   return ToStatus(code, error, Subject()).While(fmt::format("waiting for device {}:{}", kind_, index_));
 }

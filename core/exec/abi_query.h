@@ -30,7 +30,8 @@ class AbiAttributes {
 // Descriptions of values; dims live inside. Layouts are by position, strided when `layouts` is empty.
 class AbiValues {
  public:
-  AbiValues(std::span<const ValueType> types, const std::vector<bool>& constant, std::span<const graph::LayoutId> layouts);
+  AbiValues(std::span<const ValueType> types, const std::vector<bool>& constant,
+            std::span<const graph::LayoutId> layouts);
   const tenon_value_desc* data() const { return records_.data(); }
   std::uint32_t size() const { return static_cast<std::uint32_t>(records_.size()); }
 
@@ -47,7 +48,8 @@ struct QueryOptions {
 // A kernel query as the plugin ABI has it. Points into `query`, `device` and the options; keep them alive.
 class AbiQuery {
  public:
-  AbiQuery(const graph::KernelQuery& query, const Device& device, const PluginHandle& asked, const QueryOptions& options);
+  AbiQuery(const graph::KernelQuery& query, const Device& device, const PluginHandle& asked,
+           const QueryOptions& options);
   AbiQuery(const AbiQuery&) = delete;
   AbiQuery& operator=(const AbiQuery&) = delete;
   const tenon_kernel_query& record() const { return record_; }

@@ -8,7 +8,8 @@
 
 namespace tenon::exec {
 
-Result<std::unique_ptr<DeviceTarget>> DeviceTarget::Make(Device& device, const std::vector<const PluginHandle*>& plugins,
+Result<std::unique_ptr<DeviceTarget>> DeviceTarget::Make(Device& device,
+                                                         const std::vector<const PluginHandle*>& plugins,
                                                          const QueryOptions& options) {
   std::unique_ptr<DeviceTarget> target(new DeviceTarget(device, options));
   TENON_ASSIGN(target->catalog_, KernelCatalog::Make(plugins, device.kind()));
@@ -26,9 +27,11 @@ bool HasEmptyOperand(const graph::KernelQuery& query) {
 
 // Why a kernel does not even get asked; empty when it does.
 std::string Unfit(const KernelEntry& entry, const graph::KernelQuery& query) {
-  const auto version = static_cast<std::uint32_t>(query.version == 0 && query.def != nullptr ? query.def->since() : query.version);
+  const auto version =
+      static_cast<std::uint32_t>(query.version == 0 && query.def != nullptr ? query.def->since() : query.version);
   if (version < entry.def->min_version || (entry.def->max_version != 0 && version > entry.def->max_version))
-    return fmt::format("it serves opset versions {} to {}, the node is of {}", entry.def->min_version, entry.def->max_version, version);
+    return fmt::format("it serves opset versions {} to {}, the node is of {}", entry.def->min_version,
+                       entry.def->max_version, version);
   if ((entry.def->traits & TENON_TRAIT_EMPTY_SAFE) == 0 && HasEmptyOperand(query)) return "an operand has no elements";
   return "";
 }
@@ -38,7 +41,8 @@ std::string Unfit(const KernelEntry& entry, const graph::KernelQuery& query) {
 const KernelEntry* DeviceTarget::Select(const graph::KernelQuery& query, std::vector<std::string>* refusals) {
   const std::vector<KernelEntry>& candidates = catalog_.Find(query.domain, query.type);
   if (candidates.empty()) {
-    if (refusals != nullptr) refusals->push_back(fmt::format("no plugin offers a kernel for device kind '{}'", device_.kind()));
+    if (refusals != nullptr)
+      refusals->push_back(fmt::format("no plugin offers a kernel for device kind '{}'", device_.kind()));
     return nullptr;
   }
   for (const KernelEntry& entry : candidates) {
@@ -47,7 +51,8 @@ const KernelEntry* DeviceTarget::Select(const graph::KernelQuery& query, std::ve
       const AbiQuery abi(query, device_, *entry.plugin, options_);
       ReasonCatcher reason;
       std::uint32_t verdict = TENON_VERDICT_NO;
-      const std::int32_t code = CallAbi("tenon.op", "supports", entry.vtable.supports, entry.plugin->instance, entry.def, &abi.record(), &verdict, reason.sink());
+      const std::int32_t code = CallAbi("tenon.op", "supports", entry.vtable.supports, entry.plugin->instance,
+                                        entry.def, &abi.record(), &verdict, reason.sink());
       if (code == TENON_OK && (verdict == TENON_VERDICT_YES || verdict == TENON_VERDICT_WITH_CONVERSION)) return &entry;
       why = reason.text().empty() ? "no reason given" : reason.text();
     }
@@ -57,12 +62,14 @@ const KernelEntry* DeviceTarget::Select(const graph::KernelQuery& query, std::ve
 }
 
 bool DeviceTarget::ReferenceRuns(const graph::KernelQuery& query) const {
-  return device_.host_accessible() && device_.inline_streams() && query.def != nullptr && query.def->reference() != nullptr;
+  return device_.host_accessible() && device_.inline_streams() && query.def != nullptr &&
+         query.def->reference() != nullptr;
 }
 
 Status DeviceTarget::NoKernel(const graph::KernelQuery& query, const std::vector<std::string>& refusals) const {
   const std::string name = query.domain.empty() ? query.type : query.domain + "." + query.type;
-  Status status = Error(Code::kUnavailable, "Device '{}' cannot run operator {}: {}.", device_.kind(), name, Join(refusals, "; "));
+  Status status =
+      Error(Code::kUnavailable, "Device '{}' cannot run operator {}: {}.", device_.kind(), name, Join(refusals, "; "));
   return status;
 }
 
@@ -79,7 +86,8 @@ struct OfferSink {
   std::size_t inputs, outputs;
   static std::int32_t Take(void* user, const tenon_layout_signature* signature) {
     auto* self = static_cast<OfferSink*>(user);
-    if (signature->input_count != self->inputs || signature->output_count != self->outputs) return TENON_INVALID_ARGUMENT;
+    if (signature->input_count != self->inputs || signature->output_count != self->outputs)
+      return TENON_INVALID_ARGUMENT;
     graph::LayoutSignature copy;
     copy.inputs.assign(signature->inputs, signature->inputs + signature->input_count);
     copy.outputs.assign(signature->outputs, signature->outputs + signature->output_count);
@@ -115,7 +123,8 @@ Result<graph::LayoutOffer> DeviceTarget::Offer(const graph::KernelQuery& query) 
   sink.emit = &OfferSink::Take;
   const AbiQuery abi(query, device_, *entry->plugin, options_);
   tenon_error error;
-  const std::int32_t code = CallAbi("tenon.op", "query_layouts", entry->vtable.query_layouts, entry->plugin->instance, entry->def, &abi.record(), &sink, &error);
+  const std::int32_t code = CallAbi("tenon.op", "query_layouts", entry->vtable.query_layouts, entry->plugin->instance,
+                                    entry->def, &abi.record(), &sink, &error);
   TENON_TRY_WHILE(ToStatus(code, error, entry->plugin->id), "asking kernel {} for its layouts", entry->name);
   if (collected.offer.signatures.empty()) collected.offer.signatures.push_back(StridedSignature(query));
   return std::move(collected.offer);

@@ -19,7 +19,8 @@ class DeviceTarget final : public graph::Target {
                                                     const QueryOptions& options);
 
   Result<graph::LayoutOffer> Offer(const graph::KernelQuery& query) override;
-  Result<std::unique_ptr<graph::PlannedKernel>> Plan(const graph::KernelQuery& query, std::span<const graph::LayoutId> inputs,
+  Result<std::unique_ptr<graph::PlannedKernel>> Plan(const graph::KernelQuery& query,
+                                                     std::span<const graph::LayoutId> inputs,
                                                      std::span<const graph::LayoutId> outputs) override;
   Result<std::int64_t> BytesOf(const ValueType& type, graph::LayoutId layout) override;
   double ReorderCost(const ValueType& type, graph::LayoutId from, graph::LayoutId to) override;

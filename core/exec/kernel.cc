@@ -24,11 +24,13 @@ Result<std::unique_ptr<PluginKernel>> PluginKernel::Make(const KernelEntry& entr
   std::unique_ptr<PluginKernel> kernel(new PluginKernel(entry));
   const AbiQuery abi(query, device, *entry.plugin, options);
   tenon_error error;
-  const std::int32_t created = CallAbi("tenon.op", "create", entry.vtable.create, entry.plugin->instance, entry.def, &abi.record(), &kernel->kernel_, &error);
+  const std::int32_t created = CallAbi("tenon.op", "create", entry.vtable.create, entry.plugin->instance, entry.def,
+                                       &abi.record(), &kernel->kernel_, &error);
   TENON_TRY_WHILE(ToStatus(created, error, entry.plugin->id), "creating kernel {}", entry.name);
   if (query.def != nullptr) kernel->in_place_ = PairsOf(*query.def, query.outputs.size());
   if (query.fused != nullptr) {
-    for (const OpDef::InPlacePair& pair : query.fused->in_place) kernel->in_place_.push_back({pair.output, pair.input, pair.must});
+    for (const OpDef::InPlacePair& pair : query.fused->in_place)
+      kernel->in_place_.push_back({pair.output, pair.input, pair.must});
   }
   if (entry.vtable.plan == nullptr) return kernel;
   const AbiValues in(query.inputs, query.constant, inputs), out(query.outputs, {}, outputs);

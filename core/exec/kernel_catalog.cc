@@ -28,20 +28,25 @@ const T* PointerAt(const T* first, std::uint64_t stride, std::uint64_t i) {
 
 }  // namespace
 
-Result<KernelCatalog> KernelCatalog::Make(const std::vector<const PluginHandle*>& plugins, std::string_view device_kind) {
+Result<KernelCatalog> KernelCatalog::Make(const std::vector<const PluginHandle*>& plugins,
+                                          std::string_view device_kind) {
   KernelCatalog catalog;
   for (const PluginHandle* plugin : plugins) {
     if (plugin->op == nullptr) continue;
     tenon_error error;
     const tenon_kernel_def* first = nullptr;
     std::uint64_t count = 0, stride = 0;
-    TENON_TRY_WHILE(ToStatus(CallAbi("tenon.op", "list_kernels", plugin->op->list_kernels, plugin->instance, &first, &count, &stride, &error), error, plugin->id),
+    TENON_TRY_WHILE(ToStatus(CallAbi("tenon.op", "list_kernels", plugin->op->list_kernels, plugin->instance, &first,
+                                     &count, &stride, &error),
+                             error, plugin->id),
                     "listing the kernels of {}", plugin->file_name);
     for (std::uint64_t i = 0; i < count; ++i) {
       const tenon_kernel_def def = RecordAt(first, stride, i);
       if (View(def.device_kind) != device_kind) continue;
-      TENON_ASSIGN(const auto vtable, PluginInterface<tenon_kernel_vtable>::Negotiate(def.vtable, plugin->minor, plugin->file_name));
-      KernelEntry entry{plugin, PointerAt(first, stride, i), *vtable, fmt::format("{}/{}", plugin->file_name, View(def.name))};
+      TENON_ASSIGN(const auto vtable,
+                   PluginInterface<tenon_kernel_vtable>::Negotiate(def.vtable, plugin->minor, plugin->file_name));
+      KernelEntry entry{plugin, PointerAt(first, stride, i), *vtable,
+                        fmt::format("{}/{}", plugin->file_name, View(def.name))};
       catalog.kernels_[fmt::format("{}.{}", View(def.domain), View(def.op_type))].push_back(std::move(entry));
     }
   }
@@ -53,11 +58,12 @@ Result<KernelCatalog> KernelCatalog::Make(const std::vector<const PluginHandle*>
     for (std::size_t i = 1; i < entry.second.size(); ++i) {
       const KernelEntry &a = entry.second[i - 1], &b = entry.second[i];
       if (a.plugin != b.plugin && a.plugin->priority == b.plugin->priority && a.def->priority == b.def->priority)
-        return Error(Code::kFailedPrecondition,
-                     "Plugins {} ({}) and {} ({}) both offer operator {} for device kind '{}' with equal priority. Write "
-                     "plugins: {{priority: {{{}: 1}}}} for the one to prefer.",
-                     a.plugin->id, a.plugin->file_name, b.plugin->id, b.plugin->file_name, entry.first, device_kind,
-                     a.plugin->id);
+        return Error(
+            Code::kFailedPrecondition,
+            "Plugins {} ({}) and {} ({}) both offer operator {} for device kind '{}' with equal priority. Write "
+            "plugins: {{priority: {{{}: 1}}}} for the one to prefer.",
+            a.plugin->id, a.plugin->file_name, b.plugin->id, b.plugin->file_name, entry.first, device_kind,
+            a.plugin->id);
     }
   }
   return catalog;
@@ -99,10 +105,18 @@ graph::FusedOp GradientOf(const tenon_paired_gradient& paired, std::size_t retur
     const tenon_gradient_source& source = paired.sources[i];
     const int index = static_cast<int>(source.index);
     switch (source.kind) {
-      case TENON_SOURCE_INPUT: fused.gradient_inputs.push_back({Kind::kInput, index}); break;
-      case TENON_SOURCE_OUTPUT: fused.gradient_inputs.push_back({Kind::kOutput, index}); break;
-      case TENON_SOURCE_SAVED: fused.gradient_inputs.push_back({Kind::kOutput, index + static_cast<int>(returned)}); break;
-      default: fused.gradient_inputs.push_back({Kind::kOutputGrad, index}); break;
+      case TENON_SOURCE_INPUT:
+        fused.gradient_inputs.push_back({Kind::kInput, index});
+        break;
+      case TENON_SOURCE_OUTPUT:
+        fused.gradient_inputs.push_back({Kind::kOutput, index});
+        break;
+      case TENON_SOURCE_SAVED:
+        fused.gradient_inputs.push_back({Kind::kOutput, index + static_cast<int>(returned)});
+        break;
+      default:
+        fused.gradient_inputs.push_back({Kind::kOutputGrad, index});
+        break;
     }
   }
   for (std::uint32_t i = 0; i < paired.grad_input_count; ++i)
@@ -110,9 +124,9 @@ graph::FusedOp GradientOf(const tenon_paired_gradient& paired, std::size_t retur
   return fused;
 }
 
-bool AskPlugin(const PluginHandle& plugin, const tenon_fused_def* def, const tenon_fused_def& facts, const Device& device,
-               const graph::Graph& graph, const graph::PatternMatch& match, const Attributes& attrs, bool training,
-               std::string* why) {
+bool AskPlugin(const PluginHandle& plugin, const tenon_fused_def* def, const tenon_fused_def& facts,
+               const Device& device, const graph::Graph& graph, const graph::PatternMatch& match,
+               const Attributes& attrs, bool training, std::string* why) {
   if (facts.match == nullptr) return true;
   std::vector<ValueType> types;
   std::vector<bool> constant;
@@ -142,7 +156,8 @@ bool AskPlugin(const PluginHandle& plugin, const tenon_fused_def* def, const ten
   record.device = plugin.instance == device.plugin().instance ? device.handle() : nullptr;
   ReasonCatcher reason;
   std::uint32_t accept = 0;
-  const std::int32_t code = CallAbi("tenon.subgraph", "match", facts.match, plugin.instance, def, &record, &accept, reason.sink());
+  const std::int32_t code =
+      CallAbi("tenon.subgraph", "match", facts.match, plugin.instance, def, &record, &accept, reason.sink());
   *why = code == TENON_OK ? reason.text() : fmt::format("the plugin's predicate failed with code {}", code);
   return code == TENON_OK && accept != 0;
 }
@@ -151,7 +166,8 @@ Result<graph::FusionRule> RuleOf(const PluginHandle& plugin, const tenon_fused_d
                                  const Device& device) {
   graph::FusionRule rule;
   rule.name = View(facts.name);
-  TENON_ASSIGN(rule.pattern, graph::ParsePattern(View(facts.pattern), fmt::format("{} pattern {}", plugin.file_name, rule.name)));
+  TENON_ASSIGN(rule.pattern,
+               graph::ParsePattern(View(facts.pattern), fmt::format("{} pattern {}", plugin.file_name, rule.name)));
   rule.after_autodiff = facts.stage == TENON_FUSED_AFTER_AUTODIFF;
   rule.priority = facts.priority;
   rule.domain = View(facts.domain);
@@ -163,12 +179,13 @@ Result<graph::FusionRule> RuleOf(const PluginHandle& plugin, const tenon_fused_d
   rule.node.version = rule.version;
   for (std::uint32_t i = 0; i < facts.alias_count; ++i) {
     const tenon_alias_pair& pair = facts.aliases[i];
-    rule.node.in_place.push_back({static_cast<int>(pair.output), static_cast<int>(pair.input), pair.flags == TENON_ALIAS_MUST});
+    rule.node.in_place.push_back(
+        {static_cast<int>(pair.output), static_cast<int>(pair.input), pair.flags == TENON_ALIAS_MUST});
   }
   const PluginHandle* owner = &plugin;
   const Device* on = &device;
-  rule.accept = [owner, def, facts, on](const graph::Graph& graph, const graph::PatternMatch& match, const Attributes& attrs,
-                                        bool training, std::string* why) {
+  rule.accept = [owner, def, facts, on](const graph::Graph& graph, const graph::PatternMatch& match,
+                                        const Attributes& attrs, bool training, std::string* why) {
     return AskPlugin(*owner, def, facts, *on, graph, match, attrs, training, why);
   };
   return rule;
@@ -176,15 +193,18 @@ Result<graph::FusionRule> RuleOf(const PluginHandle& plugin, const tenon_fused_d
 
 }  // namespace
 
-Result<std::vector<graph::FusionRule>> LoadFusions(const std::vector<const PluginHandle*>& plugins, const Device& device,
-                                                   const KernelCatalog& catalog, const QueryOptions&) {
+Result<std::vector<graph::FusionRule>> LoadFusions(const std::vector<const PluginHandle*>& plugins,
+                                                   const Device& device, const KernelCatalog& catalog,
+                                                   const QueryOptions&) {
   std::vector<graph::FusionRule> rules;
   for (const PluginHandle* plugin : plugins) {
     if (plugin->subgraph == nullptr || plugin->subgraph->list_fused == nullptr) continue;
     tenon_error error;
     const tenon_fused_def* first = nullptr;
     std::uint64_t count = 0, stride = 0;
-    TENON_TRY_WHILE(ToStatus(CallAbi("tenon.subgraph", "list_fused", plugin->subgraph->list_fused, plugin->instance, &first, &count, &stride, &error), error, plugin->id),
+    TENON_TRY_WHILE(ToStatus(CallAbi("tenon.subgraph", "list_fused", plugin->subgraph->list_fused, plugin->instance,
+                                     &first, &count, &stride, &error),
+                             error, plugin->id),
                     "listing the fused operators of {}", plugin->file_name);
     for (std::uint64_t i = 0; i < count; ++i) {
       const tenon_fused_def facts = RecordAt(first, stride, i);

@@ -32,7 +32,8 @@ class KernelCatalog {
 };
 
 // Fused operators of all plugins for one device kind, best first.
-Result<std::vector<graph::FusionRule>> LoadFusions(const std::vector<const PluginHandle*>& plugins, const Device& device,
-                                                   const KernelCatalog& catalog, const QueryOptions& options);
+Result<std::vector<graph::FusionRule>> LoadFusions(const std::vector<const PluginHandle*>& plugins,
+                                                   const Device& device, const KernelCatalog& catalog,
+                                                   const QueryOptions& options);
 
 }  // namespace tenon::exec

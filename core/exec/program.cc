@@ -19,7 +19,8 @@ bool IsRandom(const graph::Node& node, const graph::PlannedKernel* kernel) {
 
 }  // namespace
 
-Result<std::unique_ptr<Program>> Program::Build(passes::Compilation compilation, Variables& variables, std::uint32_t threads) {
+Result<std::unique_ptr<Program>> Program::Build(passes::Compilation compilation, Variables& variables,
+                                                std::uint32_t threads) {
   std::unique_ptr<Program> program(new Program(std::move(compilation), variables, threads));
   TENON_TRY_WHILE(program->Prepare(), "preparing the program of graph '{}'", program->graph().name);
   return program;
@@ -28,7 +29,8 @@ Result<std::unique_ptr<Program>> Program::Build(passes::Compilation compilation,
 Status Program::Prepare() {
   TENON_TRY(PlaceValues());
   std::size_t operands = 0;
-  for (const graph::NodeId id : graph().LiveNodes()) operands += graph().node(id).inputs.size() + graph().node(id).outputs.size();
+  for (const graph::NodeId id : graph().LiveNodes())
+    operands += graph().node(id).inputs.size() + graph().node(id).outputs.size();
   views_.reserve(operands);  // views are pointed to: the vector must not move
   view_values_.reserve(operands);
   for (const graph::NodeId id : graph().LiveNodes()) {
@@ -60,7 +62,8 @@ Status Program::PlaceValues() {
   const graph::Graph& g = graph();
   const passes::MemoryPlan& plan = compilation_.memory;
   addresses_.assign(Index(g.num_values()), 0);
-  TENON_ASSIGN_WHILE(arena_, device_.Allocate(plan.arena_bytes, TENON_ALLOC_ARENA), "allocating the arena of the program");
+  TENON_ASSIGN_WHILE(arena_, device_.Allocate(plan.arena_bytes, TENON_ALLOC_ARENA),
+                     "allocating the arena of the program");
   for (graph::ValueId id = 0; id < g.num_values(); ++id) {
     const graph::ValueInfo& value = g.value(id);
     shapes_.push_back(value.type.defined() && value.type.shape.known() ? value.type.shape.Concrete() : Shape{});
@@ -102,7 +105,9 @@ Status Program::PlaceValues() {
   return {};
 }
 
-std::uint64_t Program::AddressOf(graph::ValueId id) const { return addresses_[Index(compilation_.memory.root[Index(id)])]; }
+std::uint64_t Program::AddressOf(graph::ValueId id) const {
+  return addresses_[Index(compilation_.memory.root[Index(id)])];
+}
 
 tenon_tensor Program::MakeView(graph::ValueId id) const {
   if (id == graph::kNone) {
@@ -122,7 +127,8 @@ tenon_tensor Program::MakeView(graph::ValueId id) const {
 
 Tensor Program::MakeTensor(graph::ValueId id) const {
   if (id == graph::kNone) return {};
-  return Tensor::FromOwner(graph().value(id).type.dtype, shapes_[Index(id)], nullptr, reinterpret_cast<void*>(AddressOf(id)));
+  return Tensor::FromOwner(graph().value(id).type.dtype, shapes_[Index(id)], nullptr,
+                           reinterpret_cast<void*>(AddressOf(id)));
 }
 
 Status Program::AddNode(graph::NodeId id) {
@@ -177,8 +183,8 @@ int Program::FindInput(std::string_view name) const {
 
 Status Program::Feed(int index, const void* data, std::int64_t bytes) {
   FedInput& fed = feeds_[Index(index)];
-  TENON_INVALID_IF(bytes != fed.bytes, "Input '{}' takes {} bytes ({}); got {}.", graph().value(fed.value).name, fed.bytes,
-                   graph().value(fed.value).type.ToString(), bytes);
+  TENON_INVALID_IF(bytes != fed.bytes, "Input '{}' takes {} bytes ({}); got {}.", graph().value(fed.value).name,
+                   fed.bytes, graph().value(fed.value).type.ToString(), bytes);
   if (!device_.host_accessible()) return device_.CopyFromHost(data, fed.staged.address(), bytes);
   if (fed.data == data) return {};
   fed.data = data;
@@ -205,7 +211,8 @@ Status Program::RunStep(Step& step) {
     case Step::Kind::kPlugin: {
       tenon_error error;
       const std::int32_t code = CallAbi("tenon.op", "execute", step.execute, step.kernel, &step.call, &error);
-      if (code != TENON_OK) [[unlikely]] return FailedStep(step, code, error);
+      if (code != TENON_OK) [[unlikely]]
+        return FailedStep(step, code, error);
       return {};
     }
     case Step::Kind::kReference: {
@@ -215,12 +222,17 @@ Status Program::RunStep(Step& step) {
       const ReferenceArgs args{node.attrs, reference.inputs, reference.outputs, reference.random};
       Status status = reference.def->reference()(args);
       if (!status.ok())
-        return std::move(status).At(node.place).While(fmt::format("running node '{}' ({}) with its reference", node.name, node.FullName()));
+        return std::move(status)
+            .At(node.place)
+            .While(fmt::format("running node '{}' ({}) with its reference", node.name, node.FullName()));
       return {};
     }
-    case Step::Kind::kReorder: return device_.Reorder(step.call.inputs[0], step.call.outputs[0]);
-    case Step::Kind::kCopy: return device_.CopyOnDevice(AddressOf(step.copied), step.target, step.bytes);
-    case Step::Kind::kNothing: return {};
+    case Step::Kind::kReorder:
+      return device_.Reorder(step.call.inputs[0], step.call.outputs[0]);
+    case Step::Kind::kCopy:
+      return device_.CopyOnDevice(AddressOf(step.copied), step.target, step.bytes);
+    case Step::Kind::kNothing:
+      return {};
   }
   return {};
 }
@@ -231,9 +243,11 @@ Status Program::RunStepSafely(Step& step) {
   try {
     return RunStep(step);
   } catch (const std::exception& thrown) {
-    Fail(&error, TENON_INTERNAL, fmt::format("The kernel threw an exception, which must not leave a plugin: {}", thrown.what()));
+    Fail(&error, TENON_INTERNAL,
+         fmt::format("The kernel threw an exception, which must not leave a plugin: {}", thrown.what()));
   } catch (...) {
-    Fail(&error, TENON_INTERNAL, "The kernel threw an object that is no std::exception, which must not leave a plugin.");
+    Fail(&error, TENON_INTERNAL,
+         "The kernel threw an object that is no std::exception, which must not leave a plugin.");
   }
   return FailedStep(step, TENON_INTERNAL, error);
 }
@@ -259,7 +273,8 @@ Status Program::Observe(const Step& step, StepObserver& observer) const {
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const graph::ValueId id = node.outputs[i];
     if (id == graph::kNone) continue;
-    TENON_ASSIGN(const Tensor tensor, device_.Load(graph().value(id).type.dtype, shapes_[Index(id)], compilation_.LayoutOf(id), AddressOf(id)));
+    TENON_ASSIGN(const Tensor tensor, device_.Load(graph().value(id).type.dtype, shapes_[Index(id)],
+                                                   compilation_.LayoutOf(id), AddressOf(id)));
     TENON_TRY(observer.OnResult(node, static_cast<int>(i), graph().value(id).name, tensor));
   }
   return {};

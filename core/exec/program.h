@@ -24,8 +24,8 @@ class StepObserver {
 };
 
 struct RunOptions {
-  std::uint64_t seed = 0;      // of the counter-based random operators
-  std::uint64_t position = 0;  // which run this is: the step number
+  std::uint64_t seed = 0;            // of the counter-based random operators
+  std::uint64_t position = 0;        // which run this is: the step number
   StepObserver* observer = nullptr;  // slow: looks at every result
 };
 
@@ -34,7 +34,8 @@ struct RunOptions {
 class Program {
  public:
   // Takes over a compilation that went through the pipeline. `variables` must outlive the program.
-  static Result<std::unique_ptr<Program>> Build(passes::Compilation compilation, Variables& variables, std::uint32_t threads);
+  static Result<std::unique_ptr<Program>> Build(passes::Compilation compilation, Variables& variables,
+                                                std::uint32_t threads);
 
   const graph::Graph& graph() const { return compilation_.graph; }
   const passes::Compilation& compilation() const { return compilation_; }
@@ -58,7 +59,12 @@ class Program {
   // The loss as a number; only float32 and float64.
   Result<double> Loss() const;
 
-  struct KernelUse { std::string op; bool reference; std::string kernel; std::string node; };
+  struct KernelUse {
+    std::string op;
+    bool reference;
+    std::string kernel;
+    std::string node;
+  };
   std::vector<KernelUse> KernelsUsed() const;
 
  private:
@@ -73,11 +79,11 @@ class Program {
     std::int32_t (*execute)(tenon_kernel*, const tenon_kernel_call*, tenon_error*) = nullptr;
     tenon_kernel* kernel = nullptr;
     tenon_kernel_call call{};
-    std::size_t first_view = 0, inputs = 0, outputs = 0;     // in views_
-    std::size_t reference = 0;                               // in references_
-    std::uint64_t source = 0, target = 0;                    // kCopy
+    std::size_t first_view = 0, inputs = 0, outputs = 0;  // in views_
+    std::size_t reference = 0;                            // in references_
+    std::uint64_t source = 0, target = 0;                 // kCopy
     std::int64_t bytes = 0;
-    graph::ValueId copied = graph::kNone;                    // kCopy: value that is the source
+    graph::ValueId copied = graph::kNone;  // kCopy: value that is the source
   };
   struct ReferenceStep {
     const OpDef* def;
@@ -87,7 +93,7 @@ class Program {
   struct FedInput {
     graph::ValueId value;
     std::int64_t bytes;
-    Buffer staged;                 // where the device cannot reach host memory
+    Buffer staged;  // where the device cannot reach host memory
     const void* data = nullptr;
     std::vector<Operand> operands;
   };

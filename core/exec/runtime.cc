@@ -27,8 +27,10 @@ Result<std::unique_ptr<Runtime>> Runtime::Open(const RuntimeOptions& options) {
   std::unique_ptr<Runtime> runtime(new Runtime);
   const int cores = UsableCores();
   const int most = std::max(64, 4 * cores);
-  TENON_INVALID_IF(options.threads > most, "{} compute threads were asked for; this machine has {} cores, and at most {} threads make sense on it.",
-                   options.threads, cores, most);
+  TENON_INVALID_IF(
+      options.threads > most,
+      "{} compute threads were asked for; this machine has {} cores, and at most {} threads make sense on it.",
+      options.threads, cores, most);
   runtime->pool_ = std::make_unique<ThreadPool>(options.threads == 0 ? cores : options.threads);
   PluginRegistry::Options registry_options;
   registry_options.host.pool = runtime->pool_.get();

@@ -20,8 +20,8 @@ Result<const Variables::Variable*> Variables::Ensure(const std::string& name, co
   if (found != variables_.end()) {
     const Variable& old = found->second;
     if (old.dtype != type.dtype || !(old.shape == shape) || old.layout != layout)
-      return Error(Code::kInternal, "Variable '{}' is {}{} in layout '{}' but a program wants {}{} in layout '{}'.", name,
-                   NameOf(old.dtype), old.shape, device_.LayoutName(old.layout), NameOf(type.dtype), shape,
+      return Error(Code::kInternal, "Variable '{}' is {}{} in layout '{}' but a program wants {}{} in layout '{}'.",
+                   name, NameOf(old.dtype), old.shape, device_.LayoutName(old.layout), NameOf(type.dtype), shape,
                    device_.LayoutName(layout));
     return &old;
   }

@@ -6,11 +6,16 @@ namespace tenon::graph {
 
 std::string_view NameOf(ValueKind kind) {
   switch (kind) {
-    case ValueKind::kInput: return "input";
-    case ValueKind::kParameter: return "parameter";
-    case ValueKind::kState: return "state";
-    case ValueKind::kConstant: return "constant";
-    case ValueKind::kResult: return "result";
+    case ValueKind::kInput:
+      return "input";
+    case ValueKind::kParameter:
+      return "parameter";
+    case ValueKind::kState:
+      return "state";
+    case ValueKind::kConstant:
+      return "constant";
+    case ValueKind::kResult:
+      return "result";
   }
   return "";
 }
@@ -40,7 +45,8 @@ std::string Numbered(std::string_view base, int number) { return fmt::format("{}
 
 std::string Graph::UniqueValueName(std::string_view base) const {
   std::string candidate(base.empty() ? "v" : base);
-  for (int number = 1; value_names_.count(candidate) > 0; ++number) candidate = Numbered(base.empty() ? "v" : base, number);
+  for (int number = 1; value_names_.count(candidate) > 0; ++number)
+    candidate = Numbered(base.empty() ? "v" : base, number);
   return candidate;
 }
 

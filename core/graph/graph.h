@@ -30,23 +30,26 @@ std::string_view NameOf(ValueKind kind);
 struct ValueInfo {
   std::string name;  // unique in the graph, not empty
   ValueKind kind = ValueKind::kResult;
-  ValueType type;            // dtype undefined until inferred
-  NodeId producer = kNone;   // kResult
-  int producer_output = 0;   // kResult
-  Tensor constant;           // kConstant
+  ValueType type;           // dtype undefined until inferred
+  NodeId producer = kNone;  // kResult
+  int producer_output = 0;  // kResult
+  Tensor constant;          // kConstant
 };
 
 // An operator that a device plugin put in place of several nodes (plugin ABI, subgraph.h). It has no definition in the
 // core: its output types were fixed when it was matched, its gradient is the paired operator.
 struct FusedOp {
-  std::string pattern;                  // name of the plugin's pattern, for listings
-  int version = 1;                      // of the fused operator
+  std::string pattern;  // name of the plugin's pattern, for listings
+  int version = 1;      // of the fused operator
   int gradient_version = 1;
-  std::vector<std::string> replaced;    // names of the user's nodes
+  std::vector<std::string> replaced;  // names of the user's nodes
   // Paired gradient: operator of the same domain; empty when the fusion happened after autodiff.
   std::string gradient_type;
   // What the gradient operator reads, in order: forward inputs, outputs, output gradients.
-  struct Source { enum class Kind { kInput, kOutput, kOutputGrad } kind; int index; };
+  struct Source {
+    enum class Kind { kInput, kOutput, kOutputGrad } kind;
+    int index;
+  };
   std::vector<Source> gradient_inputs;
   // Which forward input each output of the gradient operator belongs to.
   std::vector<int> gradient_outputs;
@@ -57,14 +60,14 @@ struct FusedOp {
 struct Node {
   std::string domain;  // "" is ONNX
   std::string type;
-  int version = 0;                   // opset that the model states; 0 = newest
-  const OpDef* def = nullptr;        // null only for fused operators of plugins
+  int version = 0;             // opset that the model states; 0 = newest
+  const OpDef* def = nullptr;  // null only for fused operators of plugins
   std::shared_ptr<const FusedOp> fused;
-  std::string name;                  // unique, the user's where there is one; backward nodes are "<forward>.grad..."
-  std::string place;                 // "run.yaml:14:5", empty when there is none
-  Attributes attrs;                  // completed against the definition
-  std::vector<ValueId> inputs;       // kNone: absent optional input
-  std::vector<ValueId> outputs;      // kNone: output not wanted
+  std::string name;              // unique, the user's where there is one; backward nodes are "<forward>.grad..."
+  std::string place;             // "run.yaml:14:5", empty when there is none
+  Attributes attrs;              // completed against the definition
+  std::vector<ValueId> inputs;   // kNone: absent optional input
+  std::vector<ValueId> outputs;  // kNone: output not wanted
   bool dead = false;
   std::string FullName() const { return domain.empty() ? type : domain + "." + type; }
 };
@@ -105,9 +108,9 @@ class Graph {
   const Node& node(NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
   ValueInfo& value(ValueId id) { return values_[static_cast<std::size_t>(id)]; }
   const ValueInfo& value(ValueId id) const { return values_[static_cast<std::size_t>(id)]; }
-  std::int32_t num_nodes() const { return static_cast<std::int32_t>(nodes_.size()); }    // dead ones included
+  std::int32_t num_nodes() const { return static_cast<std::int32_t>(nodes_.size()); }  // dead ones included
   std::int32_t num_values() const { return static_cast<std::int32_t>(values_.size()); }
-  std::vector<NodeId> LiveNodes() const;  // in program order
+  std::vector<NodeId> LiveNodes() const;           // in program order
   ValueId FindValue(std::string_view name) const;  // kNone when absent
 
   std::vector<ValueId> outputs;  // results handed to the caller

@@ -21,8 +21,13 @@ namespace tenon::graph {
 //     return %p
 //   }
 struct Pattern {
-  struct Input { std::string name; bool optional = false; };
-  struct OperatorName { std::string domain, type; };
+  struct Input {
+    std::string name;
+    bool optional = false;
+  };
+  struct OperatorName {
+    std::string domain, type;
+  };
   struct Operator {
     std::vector<std::string> results;        // value names without '%'
     std::vector<OperatorName> alternatives;  // empty: any operator
@@ -42,8 +47,8 @@ struct PatternMatch {
   std::vector<NodeId> nodes;    // in the order of Pattern::operators
   std::vector<ValueId> inputs;  // pattern inputs, then the operands "_"; kNone: absent optional input
   std::vector<ValueId> returns;
-  std::vector<std::pair<std::string, ValueId>> values;  // every named value, in order of first appearance
-  std::vector<std::pair<std::string, AttrValue>> bound; // "$name" attributes
+  std::vector<std::pair<std::string, ValueId>> values;   // every named value, in order of first appearance
+  std::vector<std::pair<std::string, AttrValue>> bound;  // "$name" attributes
 };
 
 // Tries to match with the pattern's last operator at node `anchor`. Inner values must have no reader outside the match and

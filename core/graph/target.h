@@ -19,12 +19,12 @@ inline constexpr LayoutId kStrided = 0;
 struct KernelQuery {
   std::string domain, type;
   int version = 0;
-  const OpDef* def = nullptr;     // null for fused operators
-  const FusedOp* fused = nullptr; // of fused operators
+  const OpDef* def = nullptr;      // null for fused operators
+  const FusedOp* fused = nullptr;  // of fused operators
   const Attributes* attrs = nullptr;
-  std::vector<ValueType> inputs;  // undefined: absent
-  std::vector<ValueType> outputs; // undefined: not wanted
-  std::vector<bool> constant;     // per input: a parameter or constant
+  std::vector<ValueType> inputs;   // undefined: absent
+  std::vector<ValueType> outputs;  // undefined: not wanted
+  std::vector<bool> constant;      // per input: a parameter or constant
 };
 KernelQuery QueryOf(const Graph& graph, const Node& node);
 
@@ -41,7 +41,11 @@ struct LayoutOffer {
   bool layout_blind = false;
 };
 
-struct InPlaceChoice { int output; int input; bool must; };
+struct InPlaceChoice {
+  int output;
+  int input;
+  bool must;
+};
 
 // A kernel made ready for one node: algorithm chosen, scratch size known. Owned by the compilation, then by the program.
 class PlannedKernel {

@@ -278,7 +278,8 @@ class GraphParser {
     for (const std::string& result : results) {
       if (!result.empty()) TENON_TRY(CheckNew(result));
     }
-    if (is_fused) return AddFused(domain, type, inputs, std::move(attrs), types, fused, version, name, at, results, place);
+    if (is_fused)
+      return AddFused(domain, type, inputs, std::move(attrs), types, fused, version, name, at, results, place);
     auto added = graph_.AddNode(domain, type, inputs, std::move(attrs), static_cast<int>(results.size()), name, at,
                                 version, results);
     if (!added.ok()) return std::move(added).status().At(place);
@@ -302,8 +303,9 @@ class GraphParser {
   }
 
   Status AddFused(const std::string& domain, const std::string& type, const std::vector<ValueId>& inputs,
-                  Attributes attrs, std::vector<ValueType> types, const std::string& pattern, int version, const std::string& name,
-                  const std::string& at, const std::vector<std::string>& results, const std::string& place) {
+                  Attributes attrs, std::vector<ValueType> types, const std::string& pattern, int version,
+                  const std::string& name, const std::string& at, const std::vector<std::string>& results,
+                  const std::string& place) {
     if (types.size() != results.size())
       return InvalidArgument("A fused operator states the type of each of its {} results; {} are stated.",
                              results.size(), types.size())

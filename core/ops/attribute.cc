@@ -7,13 +7,20 @@ namespace tenon {
 
 std::string_view NameOf(AttrType type) {
   switch (type) {
-    case AttrType::kInt: return "int";
-    case AttrType::kFloat: return "float";
-    case AttrType::kText: return "text";
-    case AttrType::kTensor: return "tensor";
-    case AttrType::kInts: return "list of ints";
-    case AttrType::kFloats: return "list of floats";
-    case AttrType::kTexts: return "list of texts";
+    case AttrType::kInt:
+      return "int";
+    case AttrType::kFloat:
+      return "float";
+    case AttrType::kText:
+      return "text";
+    case AttrType::kTensor:
+      return "tensor";
+    case AttrType::kInts:
+      return "list of ints";
+    case AttrType::kFloats:
+      return "list of floats";
+    case AttrType::kTexts:
+      return "list of texts";
   }
   return "unknown";
 }
@@ -80,27 +87,40 @@ bool Equal(const AttrValue& a, const AttrValue& b) {
   if (a.index() != b.index()) return false;
   if (const Tensor* tensor = std::get_if<Tensor>(&a)) return SameTensor(*tensor, std::get<Tensor>(b));
   switch (TypeOf(a)) {
-    case AttrType::kInt: return std::get<std::int64_t>(a) == std::get<std::int64_t>(b);
-    case AttrType::kFloat: return std::get<double>(a) == std::get<double>(b);
-    case AttrType::kText: return std::get<std::string>(a) == std::get<std::string>(b);
-    case AttrType::kInts: return std::get<std::vector<std::int64_t>>(a) == std::get<std::vector<std::int64_t>>(b);
-    case AttrType::kFloats: return std::get<std::vector<double>>(a) == std::get<std::vector<double>>(b);
-    case AttrType::kTexts: return std::get<std::vector<std::string>>(a) == std::get<std::vector<std::string>>(b);
-    case AttrType::kTensor: break;
+    case AttrType::kInt:
+      return std::get<std::int64_t>(a) == std::get<std::int64_t>(b);
+    case AttrType::kFloat:
+      return std::get<double>(a) == std::get<double>(b);
+    case AttrType::kText:
+      return std::get<std::string>(a) == std::get<std::string>(b);
+    case AttrType::kInts:
+      return std::get<std::vector<std::int64_t>>(a) == std::get<std::vector<std::int64_t>>(b);
+    case AttrType::kFloats:
+      return std::get<std::vector<double>>(a) == std::get<std::vector<double>>(b);
+    case AttrType::kTexts:
+      return std::get<std::vector<std::string>>(a) == std::get<std::vector<std::string>>(b);
+    case AttrType::kTensor:
+      break;
   }
   return false;
 }
 
 std::string ToString(const AttrValue& value) {
   switch (TypeOf(value)) {
-    case AttrType::kInt: return std::to_string(std::get<std::int64_t>(value));
-    case AttrType::kFloat: return Number(std::get<double>(value));
-    case AttrType::kText: return Quoted(std::get<std::string>(value));
-    case AttrType::kTensor: return TensorText(std::get<Tensor>(value));
+    case AttrType::kInt:
+      return std::to_string(std::get<std::int64_t>(value));
+    case AttrType::kFloat:
+      return Number(std::get<double>(value));
+    case AttrType::kText:
+      return Quoted(std::get<std::string>(value));
+    case AttrType::kTensor:
+      return TensorText(std::get<Tensor>(value));
     case AttrType::kInts:
       return List(std::get<std::vector<std::int64_t>>(value), [](std::int64_t v) { return std::to_string(v); });
-    case AttrType::kFloats: return List(std::get<std::vector<double>>(value), Number);
-    case AttrType::kTexts: return List(std::get<std::vector<std::string>>(value), Quoted);
+    case AttrType::kFloats:
+      return List(std::get<std::vector<double>>(value), Number);
+    case AttrType::kTexts:
+      return List(std::get<std::vector<std::string>>(value), Quoted);
   }
   return "";
 }

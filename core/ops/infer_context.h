@@ -53,8 +53,8 @@ class InferContext {
 };
 
 // Frequent rules.
-Status InferSameAsFirst(InferContext& context);   // every output: dtype and shape of input 0
-Status InferBroadcast(InferContext& context);     // output 0: dtype of input 0, broadcast of all inputs
-Status InferBroadcastBool(InferContext& context); // output 0: bool, broadcast of all inputs
+Status InferSameAsFirst(InferContext& context);    // every output: dtype and shape of input 0
+Status InferBroadcast(InferContext& context);      // output 0: dtype of input 0, broadcast of all inputs
+Status InferBroadcastBool(InferContext& context);  // output 0: bool, broadcast of all inputs
 
 }  // namespace tenon

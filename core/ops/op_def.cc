@@ -95,8 +95,9 @@ Status OpDef::CheckInputs(std::span<const ValueType> inputs) const {
                      NameOf(dtype), def.types.ToString());
     if (def.group.empty()) continue;
     const auto added = groups.emplace(def.group, std::pair(dtype, def.name));
-    TENON_INVALID_IF(added.first->second.first != dtype, "{} input {} has dtype ({}) but input {} has ({}).", FullName(),
-                     def.name, NameOf(dtype), added.first->second.second, NameOf(added.first->second.first));
+    TENON_INVALID_IF(added.first->second.first != dtype, "{} input {} has dtype ({}) but input {} has ({}).",
+                     FullName(), def.name, NameOf(dtype), added.first->second.second,
+                     NameOf(added.first->second.first));
   }
   return {};
 }

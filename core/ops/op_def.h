@@ -38,7 +38,7 @@ class TypeSet {
 };
 
 inline constexpr TypeSet kFloatingTypes = {DType::kF16, DType::kBF16, DType::kF32, DType::kF64};
-inline constexpr TypeSet kIntegerTypes = {DType::kI8,  DType::kI16, DType::kI32, DType::kI64,
+inline constexpr TypeSet kIntegerTypes = {DType::kI8, DType::kI16, DType::kI32, DType::kI64,
                                           DType::kU8, DType::kU16, DType::kU32, DType::kU64};
 inline constexpr TypeSet kNumericTypes = kFloatingTypes | kIntegerTypes;
 inline constexpr TypeSet kBoolType = {DType::kBool};
@@ -89,7 +89,10 @@ using GradientFn = std::function<Status(GradBuilder&, GradArgs&)>;
 class OpDef {
  public:
   // ---- building
-  OpDef& Since(int version) { since_ = version; return *this; }
+  OpDef& Since(int version) {
+    since_ = version;
+    return *this;
+  }
   OpDef& Input(std::string name, TypeSet types, std::string group = "T");
   OpDef& OptionalInput(std::string name, TypeSet types, std::string group = "T");
   OpDef& VariadicInput(std::string name, TypeSet types, std::string group = "T");
@@ -97,28 +100,64 @@ class OpDef {
   OpDef& OptionalOutput(std::string name);
   OpDef& VariadicOutput(std::string name);
   // Optional output i is produced whenever the node's gradient is wanted (mask of Dropout, Indices of MaxPool ...).
-  OpDef& SavedForGradient(int output) { saved_.push_back(output); return *this; }
-  OpDef& Attr(std::string name, AttrValue fallback);           // type and default from the value
-  OpDef& Attr(std::string name, const char* fallback) { return Attr(std::move(name), AttrValue(std::string(fallback))); }
+  OpDef& SavedForGradient(int output) {
+    saved_.push_back(output);
+    return *this;
+  }
+  OpDef& Attr(std::string name, AttrValue fallback);  // type and default from the value
+  OpDef& Attr(std::string name, const char* fallback) {
+    return Attr(std::move(name), AttrValue(std::string(fallback)));
+  }
   OpDef& Attr(std::string name, double fallback) { return Attr(std::move(name), AttrValue(fallback)); }
   OpDef& Attr(std::string name, int fallback) { return Attr(std::move(name), AttrValue(std::int64_t{fallback})); }
-  OpDef& OptionalAttr(std::string name, AttrType type);        // no default
+  OpDef& OptionalAttr(std::string name, AttrType type);  // no default
   OpDef& RequiredAttr(std::string name, AttrType type);
-  OpDef& Infer(InferFn fn) { infer_ = std::move(fn); return *this; }
-  OpDef& Reference(ReferenceFn fn) { reference_ = std::move(fn); return *this; }
-  OpDef& Gradient(GradientFn fn) { gradient_ = std::move(fn); return *this; }
-  OpDef& NoGradient() { no_gradient_ = true; return *this; }   // outputs do not depend differentiably on inputs
-  OpDef& Elementwise() { elementwise_ = true; return *this; }  // output i depends on inputs at i only (after broadcast)
-  OpDef& Random() { random_ = true; return *this; }
+  OpDef& Infer(InferFn fn) {
+    infer_ = std::move(fn);
+    return *this;
+  }
+  OpDef& Reference(ReferenceFn fn) {
+    reference_ = std::move(fn);
+    return *this;
+  }
+  OpDef& Gradient(GradientFn fn) {
+    gradient_ = std::move(fn);
+    return *this;
+  }
+  OpDef& NoGradient() {
+    no_gradient_ = true;
+    return *this;
+  }  // outputs do not depend differentiably on inputs
+  OpDef& Elementwise() {
+    elementwise_ = true;
+    return *this;
+  }  // output i depends on inputs at i only (after broadcast)
+  OpDef& Random() {
+    random_ = true;
+    return *this;
+  }
   // Output may be written over input (same element count and dtype). `must`: the output is the input's storage.
-  OpDef& InPlace(int output, int input, bool must = false) { in_place_.push_back({output, input, must}); return *this; }
+  OpDef& InPlace(int output, int input, bool must = false) {
+    in_place_.push_back({output, input, must});
+    return *this;
+  }
   // Variadic updates: the outputs are the storages of the inputs `input_offset + k` (k-th output).
-  OpDef& UpdatesInputs(int first_input) { updates_first_input_ = first_input; return *this; }
+  OpDef& UpdatesInputs(int first_input) {
+    updates_first_input_ = first_input;
+    return *this;
+  }
   // Output 0 has the values of input 0 in the same order (Reshape, Flatten, Identity, Squeeze ...): a view suffices.
-  OpDef& ViewOfInput() { view_ = true; return *this; }
+  OpDef& ViewOfInput() {
+    view_ = true;
+    return *this;
+  }
 
   // ---- reading
-  struct InPlacePair { int output; int input; bool must; };
+  struct InPlacePair {
+    int output;
+    int input;
+    bool must;
+  };
   const std::string& domain() const { return domain_; }
   const std::string& type() const { return type_; }
   std::string FullName() const { return domain_.empty() ? type_ : domain_ + "." + type_; }

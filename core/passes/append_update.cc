@@ -32,10 +32,9 @@ Result<bool> AppendUpdate(Compilation& state) {
   inputs.insert(inputs.end(), gradients.begin(), gradients.end());
   Attributes attrs = rule.attrs;
   attrs.Set("count", static_cast<std::int64_t>(parameters.size()));
-  TENON_ASSIGN(const NodeId node, graph.AddNode("tenon", rule.type, inputs, std::move(attrs), static_cast<int>(updated.size()),
-                                                "optimizer"));
-  for (std::size_t i = 0; i < updated.size(); ++i)
-    graph.updates.push_back({updated[i], graph.node(node).outputs[i]});
+  TENON_ASSIGN(const NodeId node, graph.AddNode("tenon", rule.type, inputs, std::move(attrs),
+                                                static_cast<int>(updated.size()), "optimizer"));
+  for (std::size_t i = 0; i < updated.size(); ++i) graph.updates.push_back({updated[i], graph.node(node).outputs[i]});
   return true;
 }
 

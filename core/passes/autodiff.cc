@@ -28,7 +28,8 @@ class GraphGradBuilder final : public GradBuilder {
     if (!status_.ok()) return results;
     std::vector<ValueId> ids;
     for (const Value input : inputs) ids.push_back(IdOf(input));
-    auto added = graph_.AddNode(domain, type, ids, std::move(attrs), outputs, fmt::format("{}.{}", prefix_, type), place_);
+    auto added =
+        graph_.AddNode(domain, type, ids, std::move(attrs), outputs, fmt::format("{}.{}", prefix_, type), place_);
     if (!added.ok()) {
       status_ = std::move(added).status();
       return results;
@@ -37,7 +38,9 @@ class GraphGradBuilder final : public GradBuilder {
     return results;
   }
 
-  Value Constant(Tensor tensor) override { return HandleOf(graph_.AddConstant(prefix_ + ".constant", std::move(tensor))); }
+  Value Constant(Tensor tensor) override {
+    return HandleOf(graph_.AddConstant(prefix_ + ".constant", std::move(tensor)));
+  }
   const ValueType& type(Value value) const override { return graph_.value(IdOf(value)).type; }
 
  private:
@@ -122,8 +125,9 @@ class Differentiator {
     if (node.fused != nullptr) return VisitFused(id, output_grads);
     if (node.def->no_gradient()) return {};
     if (!node.def->differentiable())
-      return InvalidArgument("Operator {} declares no gradient, but node '{}' lies between a trained parameter and the loss.",
-                             node.FullName(), node.name)
+      return InvalidArgument(
+                 "Operator {} declares no gradient, but node '{}' lies between a trained parameter and the loss.",
+                 node.FullName(), node.name)
           .At(node.place);
     return VisitDefined(id, output_grads);
   }
@@ -173,8 +177,12 @@ class Differentiator {
     for (const FusedOp::Source& source : fused.gradient_inputs) {
       const auto index = static_cast<std::size_t>(source.index);
       switch (source.kind) {
-        case FusedOp::Source::Kind::kInput: inputs.push_back(index < node.inputs.size() ? node.inputs[index] : kNone); break;
-        case FusedOp::Source::Kind::kOutput: inputs.push_back(index < node.outputs.size() ? node.outputs[index] : kNone); break;
+        case FusedOp::Source::Kind::kInput:
+          inputs.push_back(index < node.inputs.size() ? node.inputs[index] : kNone);
+          break;
+        case FusedOp::Source::Kind::kOutput:
+          inputs.push_back(index < node.outputs.size() ? node.outputs[index] : kNone);
+          break;
         case FusedOp::Source::Kind::kOutputGrad:
           inputs.push_back(index < output_grads.size() ? GraphGradBuilder::IdOf(output_grads[index]) : kNone);
           break;
@@ -182,7 +190,8 @@ class Differentiator {
     }
     std::vector<ValueType> types;
     for (const int input : fused.gradient_outputs) {
-      const ValueId of = static_cast<std::size_t>(input) < node.inputs.size() ? node.inputs[static_cast<std::size_t>(input)] : kNone;
+      const ValueId of =
+          static_cast<std::size_t>(input) < node.inputs.size() ? node.inputs[static_cast<std::size_t>(input)] : kNone;
       types.push_back(Depends(of) ? graph_.value(of).type : ValueType{});
     }
     auto gradient = std::make_shared<FusedOp>();

@@ -60,8 +60,10 @@ class LayoutChooser {
       }
       auto offered = state_.target->Offer(graph::QueryOf(graph_, node));
       if (!offered.ok())
-        return std::move(offered).status().At(node.place).While(
-            fmt::format("looking for a kernel for node '{}' ({})", node.name, node.FullName()));
+        return std::move(offered)
+            .status()
+            .At(node.place)
+            .While(fmt::format("looking for a kernel for node '{}' ({})", node.name, node.FullName()));
       offer = std::move(offered).value();
       if (offer.signatures.empty()) offer.signatures.push_back(Strided(node));
     }
@@ -160,10 +162,12 @@ class LayoutChooser {
     for (const auto& reader : readers_[static_cast<std::size_t>(id)]) {
       const Node& node = graph_.node(reader.first);
       const LayoutOffer& offer = offers_[static_cast<std::size_t>(reader.first)];
-      wanted.insert(offer.layout_blind ? BlindWant(node, reader.second, layout)
-                                       : offer.signatures[chosen_[static_cast<std::size_t>(reader.first)]].inputs[reader.second]);
+      wanted.insert(offer.layout_blind
+                        ? BlindWant(node, reader.second, layout)
+                        : offer.signatures[chosen_[static_cast<std::size_t>(reader.first)]].inputs[reader.second]);
     }
-    if (std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end()) wanted.insert(graph::kStrided);
+    if (std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end())
+      wanted.insert(graph::kStrided);
     for (const graph::Update& update : graph_.updates) {
       if (update.value == id) wanted.insert(Layout(update.state));
     }
@@ -277,9 +281,10 @@ class LayoutChooser {
       return out;
     };
     for (const NodeId id : live_) {
-      const LayoutSignature signature = offers_[static_cast<std::size_t>(id)].layout_blind
-                                            ? BlindSignature(graph_.node(id))
-                                            : offers_[static_cast<std::size_t>(id)].signatures[chosen_[static_cast<std::size_t>(id)]];
+      const LayoutSignature signature =
+          offers_[static_cast<std::size_t>(id)].layout_blind
+              ? BlindSignature(graph_.node(id))
+              : offers_[static_cast<std::size_t>(id)].signatures[chosen_[static_cast<std::size_t>(id)]];
       for (std::size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
         const ValueId in = graph_.node(id).inputs[i];
         if (in == kNone || Layout(in) == signature.inputs[i]) continue;
@@ -291,7 +296,8 @@ class LayoutChooser {
       if (Layout(id) != graph::kStrided) id = converted(id, graph::kStrided, old_nodes);
     }
     for (graph::Update& update : graph_.updates) {
-      if (Layout(update.value) != Layout(update.state)) update.value = converted(update.value, Layout(update.state), old_nodes);
+      if (Layout(update.value) != Layout(update.state))
+        update.value = converted(update.value, Layout(update.state), old_nodes);
     }
     if (reordered.empty()) return false;
     std::vector<NodeId> order;
@@ -307,10 +313,10 @@ class LayoutChooser {
   Compilation& state_;
   Graph& graph_;
   std::vector<NodeId> live_;
-  std::vector<LayoutOffer> offers_;     // by node
-  std::vector<std::size_t> chosen_;     // by node: index into its signatures
+  std::vector<LayoutOffer> offers_;                                   // by node
+  std::vector<std::size_t> chosen_;                                   // by node: index into its signatures
   std::vector<std::vector<std::pair<NodeId, std::size_t>>> readers_;  // by value
-  std::vector<bool> pinned_;            // by value
+  std::vector<bool> pinned_;                                          // by value
   std::set<ValueId> decided_;
 };
 

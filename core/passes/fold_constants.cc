@@ -23,8 +23,8 @@ Status Fold(Graph& graph, NodeId id) {
   std::vector<Tensor> inputs, outputs;
   for (const ValueId input : node.inputs) inputs.push_back(input == kNone ? Tensor() : graph.value(input).constant);
   for (const ValueId output : node.outputs) {
-    outputs.push_back(output == kNone ? Tensor()
-                                      : Tensor(graph.value(output).type.dtype, graph.value(output).type.shape.Concrete()));
+    outputs.push_back(
+        output == kNone ? Tensor() : Tensor(graph.value(output).type.dtype, graph.value(output).type.shape.Concrete()));
   }
   const ReferenceArgs args{node.attrs, inputs, outputs, {}};
   TENON_TRY_WHILE(node.def->reference()(args), "folding node '{}' ({})", node.name, node.FullName());

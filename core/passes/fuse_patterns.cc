@@ -43,7 +43,8 @@ graph::KernelQuery QueryFor(const FusionRule& rule, const std::string& type, int
 }
 
 // Without a kernel for these shapes the pattern does not match; the gradient needs one as well.
-Status CheckKernels(Compilation& state, const FusionRule& rule, const PatternMatch& match, const Attributes& attrs, bool gradient_needed) {
+Status CheckKernels(Compilation& state, const FusionRule& rule, const PatternMatch& match, const Attributes& attrs,
+                    bool gradient_needed) {
   graph::KernelQuery query = QueryFor(rule, rule.type, rule.version, attrs);
   for (const ValueId id : match.inputs) query.inputs.push_back(id == kNone ? ValueType{} : state.graph.value(id).type);
   query.outputs = OutputTypes(state.graph, rule, match);
@@ -136,7 +137,8 @@ bool TryRule(Compilation& state, const FusionRule& rule, NodeId anchor) {
   }
   const Status kernels = CheckKernels(state, rule, *match, attrs, gradient_needed);
   if (!kernels.ok()) {
-    state.notes.push_back(fmt::format("fusion {} at '{}' refused: {}", rule.name, state.graph.node(anchor).name, kernels.message()));
+    state.notes.push_back(
+        fmt::format("fusion {} at '{}' refused: {}", rule.name, state.graph.node(anchor).name, kernels.message()));
     return false;
   }
   ReplaceMatch(state, rule, *match, std::move(attrs), gradient_needed);

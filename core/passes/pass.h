@@ -25,7 +25,7 @@ using graph::ValueId;
 // Inputs: learning_rate f32[], with `counts_steps` the step number i64[] from 1, the parameters, then one state per
 // parameter for each prefix, then the gradients. Outputs: the new parameters, then the new states.
 struct UpdateRule {
-  std::string type;                         // "SGD", "Adam", "AdamW"
+  std::string type;  // "SGD", "Adam", "AdamW"
   Attributes attrs;
   bool counts_steps = false;
   std::vector<std::string> state_prefixes;  // "moments." -> state "moments.<parameter>"
@@ -36,11 +36,11 @@ inline constexpr std::string_view kStepInput = "optimizer_step";
 // Where the bytes of each value live. Values that share memory share a root.
 struct MemoryPlan {
   std::int64_t arena_bytes = 0;
-  std::vector<ValueId> root;               // by value; the value itself when it owns memory
-  std::vector<std::int64_t> arena_offset;  // by value, for roots in the arena; -1: not in the arena
-  std::vector<std::int64_t> bytes;         // by value, in its layout
+  std::vector<ValueId> root;                   // by value; the value itself when it owns memory
+  std::vector<std::int64_t> arena_offset;      // by value, for roots in the arena; -1: not in the arena
+  std::vector<std::int64_t> bytes;             // by value, in its layout
   std::vector<std::int64_t> workspace_offset;  // by node; -1: none
-  std::vector<graph::Update> copies;       // updates that need a copy at the end of the run
+  std::vector<graph::Update> copies;           // updates that need a copy at the end of the run
 };
 
 struct Pass;
@@ -52,17 +52,17 @@ struct Compilation {
 
   // Input of the training passes; without `loss` only the forward part is compiled.
   ValueId loss = kNone;
-  std::vector<ValueId> trained;     // parameters that get gradients
+  std::vector<ValueId> trained;  // parameters that get gradients
   std::optional<UpdateRule> update;
   // Layouts that parameters and states have already, by name (another program of the same session chose them).
   std::function<std::optional<LayoutId>(std::string_view name)> pinned_layout;
 
   // Results.
-  std::vector<ValueId> gradients;                                // by position in `trained`; kNone: none flows
-  std::map<std::string, int> fusions;                            // rule name -> how often
-  std::vector<std::string> notes;                                // refusals and choices, for -v and dry runs
-  std::vector<LayoutId> layout;                                  // by value, after choose_layouts
-  std::vector<std::unique_ptr<graph::PlannedKernel>> kernels;    // by node, after plan_kernels; null: view or reorder
+  std::vector<ValueId> gradients;                              // by position in `trained`; kNone: none flows
+  std::map<std::string, int> fusions;                          // rule name -> how often
+  std::vector<std::string> notes;                              // refusals and choices, for -v and dry runs
+  std::vector<LayoutId> layout;                                // by value, after choose_layouts
+  std::vector<std::unique_ptr<graph::PlannedKernel>> kernels;  // by node, after plan_kernels; null: view or reorder
   MemoryPlan memory;
 
   LayoutId LayoutOf(ValueId id) const {

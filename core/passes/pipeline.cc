@@ -15,7 +15,8 @@ std::vector<Pass> Pipeline() {
       {"fold_constants", "run reference kernels on constant inputs", FoldConstants},
       {"remove_unused", "drop nodes whose results nobody reads", RemoveUnused},
       // A fused forward and its backward belong together: the device's patterns are matched before gradients exist.
-      {"fuse_before_autodiff", "patterns of the device -> fused operators with their own gradients", FuseBeforeAutodiff},
+      {"fuse_before_autodiff", "patterns of the device -> fused operators with their own gradients",
+       FuseBeforeAutodiff},
       {"autodiff", "append the backward graph", Autodiff},
       {"append_update", "append the optimiser over all parameters", AppendUpdate},
       {"remove_unused_gradients", "drop gradients that nobody asked for", RemoveUnused},
@@ -54,14 +55,15 @@ Status RunPipeline(Compilation& state, const PipelineOptions& options) {
     if (!changed.ok())
       return std::move(changed).status().While(
           fmt::format("running pass '{}' on graph '{}'", pass.name, state.graph.name));
-    if (*changed)
-      TENON_TRY_WHILE(graph::Verify(state.graph), "verifying the graph after pass '{}'", pass.name);
+    if (*changed) TENON_TRY_WHILE(graph::Verify(state.graph), "verifying the graph after pass '{}'", pass.name);
     if (options.observer) options.observer(number, pass, *changed, state);
   }
   return {};
 }
 
-bool IsReorder(const graph::Node& node) { return node.def == nullptr && node.domain == "tenon" && node.type == kReorderType; }
+bool IsReorder(const graph::Node& node) {
+  return node.def == nullptr && node.domain == "tenon" && node.type == kReorderType;
+}
 
 bool IsView(const Compilation& state, const graph::Node& node) {
   if (node.def == nullptr || !node.def->is_view() || node.outputs.empty() || node.outputs[0] == kNone) return false;

@@ -12,8 +12,10 @@ Result<bool> PlanKernels(Compilation& state) {
     for (const ValueId out : node.outputs) outputs.push_back(out == kNone ? graph::kStrided : state.LayoutOf(out));
     auto planned = state.target->Plan(graph::QueryOf(state.graph, node), inputs, outputs);
     if (!planned.ok())
-      return std::move(planned).status().At(node.place).While(
-          fmt::format("planning node '{}' ({})", node.name, node.FullName()));
+      return std::move(planned)
+          .status()
+          .At(node.place)
+          .While(fmt::format("planning node '{}' ({})", node.name, node.FullName()));
     state.kernels[static_cast<std::size_t>(id)] = std::move(planned).value();
   }
   return false;  // the graph itself is as before

@@ -81,21 +81,20 @@ class MemoryPlanner {
   }
 
   bool IsOwnState(ValueId state, ValueId output) const {
-    return std::any_of(graph_.updates.begin(), graph_.updates.end(), [&](const graph::Update& update) {
-      return update.state == state && update.value == output;
-    });
+    return std::any_of(graph_.updates.begin(), graph_.updates.end(),
+                       [&](const graph::Update& update) { return update.state == state && update.value == output; });
   }
 
   bool ReadTwice(const Node& node, ValueId root) const {
-    return std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
-             return in != kNone && plan_.root[Index(in)] == root;
-           }) > 1;
+    return std::count_if(node.inputs.begin(), node.inputs.end(),
+                         [&](ValueId in) { return in != kNone && plan_.root[Index(in)] == root; }) > 1;
   }
 
   bool MayOverwrite(const Node& node, int step, ValueId input, ValueId output) const {
     const ValueId root = plan_.root[Index(input)];
     const graph::ValueKind kind = graph_.value(root).kind;
-    const bool own_state = (kind == graph::ValueKind::kState || kind == graph::ValueKind::kParameter) && IsOwnState(root, output);
+    const bool own_state =
+        (kind == graph::ValueKind::kState || kind == graph::ValueKind::kParameter) && IsOwnState(root, output);
     if (kind != graph::ValueKind::kResult && !own_state) return false;
     if (plan_.bytes[Index(root)] != plan_.bytes[Index(output)] || ReadTwice(node, root)) return false;
     return LastReadOfRoot(root) <= step;
@@ -171,8 +170,9 @@ class MemoryPlanner {
         at = std::max(at, stands.offset + stands.bytes);
       }
       block.offset = best >= 0 ? best : at;
-      const auto position = std::upper_bound(placed.begin(), placed.end(), block.offset,
-                                             [&](std::int64_t offset, std::size_t other) { return offset < blocks[other].offset; });
+      const auto position =
+          std::upper_bound(placed.begin(), placed.end(), block.offset,
+                           [&](std::int64_t offset, std::size_t other) { return offset < blocks[other].offset; });
       placed.insert(position, index);
     }
   }

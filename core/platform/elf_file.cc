@@ -22,7 +22,9 @@ class ByteSource {
   // False when the range leaves the source or cannot be read.
   virtual bool Read(std::uint64_t offset, void* out, std::uint64_t bytes) const = 0;
 
-  bool Contains(std::uint64_t offset, std::uint64_t bytes) const { return offset <= size() && bytes <= size() - offset; }
+  bool Contains(std::uint64_t offset, std::uint64_t bytes) const {
+    return offset <= size() && bytes <= size() - offset;
+  }
 };
 
 class MemorySource final : public ByteSource {
@@ -106,8 +108,9 @@ class Parser {
     const std::uint64_t head = std::min<std::uint64_t>(source_.size(), sizeof(ident));
     if (!source_.Read(0, ident, head)) return Fail(ElfProblem::kUnreadable, "its first bytes cannot be read");
     if (head < SELFMAG || std::memcmp(ident, ELFMAG, SELFMAG) != 0) {
-      return Fail(ElfProblem::kNotElf, fmt::format("it starts with the bytes {}, a library starts with 7f 45 4c 46",
-                                                   ShowBytes({ident, static_cast<std::size_t>(std::min<std::uint64_t>(head, 4))})));
+      return Fail(ElfProblem::kNotElf,
+                  fmt::format("it starts with the bytes {}, a library starts with 7f 45 4c 46",
+                              ShowBytes({ident, static_cast<std::size_t>(std::min<std::uint64_t>(head, 4))})));
     }
     const auto header = At<Elf64_Ehdr>(0);
     if (!header) {
@@ -122,7 +125,9 @@ class Parser {
       return Fail(ElfProblem::kWrongMachine, fmt::format("it is built for {}", ElfMachineName(file_.machine)));
     }
     if (file_.type != ET_DYN) {
-      const char* what = file_.type == ET_EXEC ? "a program" : file_.type == ET_REL ? "an object file" : "another kind of file";
+      const char* what = file_.type == ET_EXEC  ? "a program"
+                         : file_.type == ET_REL ? "an object file"
+                                                : "another kind of file";
       return Fail(ElfProblem::kNotShared, fmt::format("it is {} (ELF type {})", what, file_.type));
     }
     header_ = *header;
@@ -137,15 +142,16 @@ class Parser {
 
   bool ReadProgramHeaders() {
     if (header_.e_phentsize != sizeof(Elf64_Phdr) || header_.e_phnum == 0) {
-      return Fail(ElfProblem::kMalformed, fmt::format("it has {} program headers of {} bytes", header_.e_phnum, header_.e_phentsize));
+      return Fail(ElfProblem::kMalformed,
+                  fmt::format("it has {} program headers of {} bytes", header_.e_phnum, header_.e_phentsize));
     }
     if (header_.e_phnum > kMaxProgramHeaders) {
       return Fail(ElfProblem::kMalformed, fmt::format("it claims {} program headers", header_.e_phnum));
     }
     const std::uint64_t bytes = std::uint64_t{header_.e_phnum} * sizeof(Elf64_Phdr);
     if (!source_.Contains(header_.e_phoff, bytes)) {
-      return Fail(ElfProblem::kTruncated, fmt::format("its program headers lie at bytes {} to {}, the file has {}", header_.e_phoff,
-                                                      header_.e_phoff + bytes, source_.size()));
+      return Fail(ElfProblem::kTruncated, fmt::format("its program headers lie at bytes {} to {}, the file has {}",
+                                                      header_.e_phoff, header_.e_phoff + bytes, source_.size()));
     }
     segments_.resize(header_.e_phnum);
     if (!source_.Read(header_.e_phoff, segments_.data(), bytes)) {
@@ -192,7 +198,8 @@ class Parser {
       const std::uint64_t name_at = at + sizeof(head);
       const std::uint64_t descriptor_at = RoundUp(name_at + head.n_namesz, align);
       if (descriptor_at > bytes.size() || head.n_descsz > bytes.size() - descriptor_at) {
-        return Fail(ElfProblem::kMalformed, fmt::format("a note at byte {} of its segment is longer than the segment", at));
+        return Fail(ElfProblem::kMalformed,
+                    fmt::format("a note at byte {} of its segment is longer than the segment", at));
       }
       ElfNote note;
       note.type = head.n_type;
@@ -225,7 +232,8 @@ class Parser {
                                       [](const Elf64_Phdr& segment) { return segment.p_type == PT_DYNAMIC; });
     if (dynamic == segments_.end()) return Fail(ElfProblem::kMalformed, "it has no dynamic section");
     const std::uint64_t count = dynamic->p_filesz / sizeof(Elf64_Dyn);
-    if (count > kMaxDynamicEntries) return Fail(ElfProblem::kMalformed, fmt::format("it has {} dynamic entries", count));
+    if (count > kMaxDynamicEntries)
+      return Fail(ElfProblem::kMalformed, fmt::format("it has {} dynamic entries", count));
     std::vector<Elf64_Dyn> entries(count);
     if (!source_.Read(dynamic->p_offset, entries.data(), count * sizeof(Elf64_Dyn))) {
       return Fail(ElfProblem::kUnreadable, "its dynamic section cannot be read");
@@ -236,19 +244,44 @@ class Parser {
       if (entry.d_tag == DT_NULL) break;
       const std::uint64_t value = entry.d_un.d_val;
       switch (entry.d_tag) {
-        case DT_NEEDED: needed.push_back(value); break;
-        case DT_SONAME: soname = value; break;
-        case DT_RUNPATH: runpath = value; break;
-        case DT_RPATH: rpath = value; break;
-        case DT_FLAGS: file_.flags = value; break;
-        case DT_FLAGS_1: file_.flags_1 = value; break;
-        case DT_STRTAB: strings_address_ = value; break;
-        case DT_STRSZ: strings_bytes_ = value; break;
-        case DT_SYMTAB: symbols_address_ = value; break;
-        case DT_SYMENT: symbol_bytes_ = value; break;
-        case DT_HASH: hash_address_ = value; break;
-        case DT_GNU_HASH: gnu_hash_address_ = value; break;
-        default: break;
+        case DT_NEEDED:
+          needed.push_back(value);
+          break;
+        case DT_SONAME:
+          soname = value;
+          break;
+        case DT_RUNPATH:
+          runpath = value;
+          break;
+        case DT_RPATH:
+          rpath = value;
+          break;
+        case DT_FLAGS:
+          file_.flags = value;
+          break;
+        case DT_FLAGS_1:
+          file_.flags_1 = value;
+          break;
+        case DT_STRTAB:
+          strings_address_ = value;
+          break;
+        case DT_STRSZ:
+          strings_bytes_ = value;
+          break;
+        case DT_SYMTAB:
+          symbols_address_ = value;
+          break;
+        case DT_SYMENT:
+          symbol_bytes_ = value;
+          break;
+        case DT_HASH:
+          hash_address_ = value;
+          break;
+        case DT_GNU_HASH:
+          gnu_hash_address_ = value;
+          break;
+        default:
+          break;
       }
     }
     file_.static_tls = (file_.flags & DF_STATIC_TLS) != 0;
@@ -382,14 +415,22 @@ std::uint16_t HostElfMachine() {
 
 std::string ElfMachineName(std::uint16_t machine) {
   switch (machine) {
-    case EM_386: return "32-bit x86";
-    case EM_ARM: return "32-bit ARM";
-    case EM_PPC64: return "PowerPC 64";
-    case EM_S390: return "S390";
-    case EM_X86_64: return "x86-64";
-    case EM_AARCH64: return "AArch64";
-    case EM_RISCV: return "RISC-V";
-    default: return fmt::format("machine {}", machine);
+    case EM_386:
+      return "32-bit x86";
+    case EM_ARM:
+      return "32-bit ARM";
+    case EM_PPC64:
+      return "PowerPC 64";
+    case EM_S390:
+      return "S390";
+    case EM_X86_64:
+      return "x86-64";
+    case EM_AARCH64:
+      return "AArch64";
+    case EM_RISCV:
+      return "RISC-V";
+    default:
+      return fmt::format("machine {}", machine);
   }
 }
 

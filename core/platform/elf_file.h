@@ -29,21 +29,21 @@ struct ElfSymbol {
   std::string name;
   bool defined = false;
   bool weak = false;
-  bool unique = false;    // STB_GNU_UNIQUE: shared by every file of the process, even ones opened locally
+  bool unique = false;  // STB_GNU_UNIQUE: shared by every file of the process, even ones opened locally
   bool function = false;
 };
 
 // What can be wrong with a file before anybody asks whether it is a plugin.
 enum class ElfProblem {
   kNone,
-  kEmpty,          // no byte in it
-  kNotElf,         // other first bytes
-  kTruncated,      // a header or a loadable segment ends after the end of the file
-  kWrongClass,     // 32 bits, or big-endian
-  kWrongMachine,   // another processor
-  kNotShared,      // a program, an object file, a core dump
-  kMalformed,      // tables that contradict each other
-  kUnreadable,     // the system refused to read
+  kEmpty,         // no byte in it
+  kNotElf,        // other first bytes
+  kTruncated,     // a header or a loadable segment ends after the end of the file
+  kWrongClass,    // 32 bits, or big-endian
+  kWrongMachine,  // another processor
+  kNotShared,     // a program, an object file, a core dump
+  kMalformed,     // tables that contradict each other
+  kUnreadable,    // the system refused to read
 };
 
 // What was read. Filled as far as the file is sound; `problem` says why it ends early.
@@ -57,7 +57,7 @@ struct ElfFile {
   std::vector<ElfNote> notes;
   std::string build_id;  // lower-case hex, empty when there is none
   std::string soname;
-  std::string runpath;   // DT_RUNPATH, or DT_RPATH when only that is there
+  std::string runpath;  // DT_RUNPATH, or DT_RPATH when only that is there
   std::vector<std::string> needed;
   std::uint64_t flags = 0;    // DT_FLAGS
   std::uint64_t flags_1 = 0;  // DT_FLAGS_1

@@ -24,10 +24,13 @@ FileIdentity ToIdentity(const struct stat& info) {
 Code CodeOfErrno(int number) {
   switch (number) {
     case ENOENT:
-    case ENOTDIR: return Code::kNotFound;
+    case ENOTDIR:
+      return Code::kNotFound;
     case EACCES:
-    case EPERM: return Code::kPermissionDenied;
-    default: return Code::kInvalidArgument;
+    case EPERM:
+      return Code::kPermissionDenied;
+    default:
+      return Code::kInvalidArgument;
   }
 }
 
@@ -57,7 +60,8 @@ Result<OpenedFile> OpenedFile::Open(const std::string& path) {
   struct stat info {};
   if (::fstat(file.descriptor_, &info) != 0) return Status(CodeOfErrno(errno), std::strerror(errno));
   if (!S_ISREG(info.st_mode)) {
-    return InvalidArgument("it is {}, not a regular file", S_ISDIR(info.st_mode) ? "a folder" : "a device, pipe or socket");
+    return InvalidArgument("it is {}, not a regular file",
+                           S_ISDIR(info.st_mode) ? "a folder" : "a device, pipe or socket");
   }
   file.identity_ = ToIdentity(info);
   file.bytes_ = static_cast<std::uint64_t>(info.st_size);
@@ -82,8 +86,8 @@ Result<std::string> RealPath(const std::string& path) {
 }
 
 std::string AbsolutePath(const std::string& path, const std::string& folder) {
-  std::filesystem::path full = std::filesystem::path(path).is_absolute() ? std::filesystem::path(path)
-                                                                        : std::filesystem::path(folder) / path;
+  std::filesystem::path full =
+      std::filesystem::path(path).is_absolute() ? std::filesystem::path(path) : std::filesystem::path(folder) / path;
   if (!full.is_absolute()) full = std::filesystem::path(CurrentFolder()) / full;
   std::string text = full.lexically_normal().string();
   while (text.size() > 1 && text.back() == '/') text.pop_back();

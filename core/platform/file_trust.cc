@@ -20,7 +20,8 @@ void CheckFolder(const std::string& folder, std::vector<TrustFinding>* findings)
   if ((info.st_mode & S_IWOTH) != 0) {
     const bool sticky = (info.st_mode & S_ISVTX) != 0 && IsTrustedOwner(info.st_uid);
     if (!sticky) {
-      findings->push_back({TrustFinding::Kind::kFolderWritable, folder, "is world-writable", fmt::format("chmod o-w {}", folder)});
+      findings->push_back(
+          {TrustFinding::Kind::kFolderWritable, folder, "is world-writable", fmt::format("chmod o-w {}", folder)});
     }
   } else if (!IsTrustedOwner(info.st_uid)) {
     findings->push_back({TrustFinding::Kind::kFolderOwner, folder, fmt::format("belongs to user {}", info.st_uid),
@@ -37,9 +38,11 @@ std::vector<TrustFinding> CheckTrust(const OpenedFile& file, const std::string& 
                         fmt::format("chown {} {}", ::geteuid(), real_path)});
   }
   if ((file.mode() & S_IWOTH) != 0) {
-    findings.push_back({TrustFinding::Kind::kFileWritable, real_path, "is world-writable", fmt::format("chmod o-w {}", real_path)});
+    findings.push_back(
+        {TrustFinding::Kind::kFileWritable, real_path, "is world-writable", fmt::format("chmod o-w {}", real_path)});
   } else if ((file.mode() & S_IWGRP) != 0 && file.group() != file.owner()) {
-    findings.push_back({TrustFinding::Kind::kFileWritable, real_path, "is group-writable", fmt::format("chmod g-w {}", real_path)});
+    findings.push_back(
+        {TrustFinding::Kind::kFileWritable, real_path, "is group-writable", fmt::format("chmod g-w {}", real_path)});
   }
   for (std::string folder = ParentFolder(real_path);; folder = ParentFolder(folder)) {
     CheckFolder(folder, &findings);
@@ -52,7 +55,8 @@ bool IsSystemPath(const std::string& real_path) {
   constexpr std::array<std::string_view, 6> kFolders = {"/usr", "/lib", "/lib64", "/opt", "/bin", "/sbin"};
   for (const std::string_view folder : kFolders) {
     if (real_path == folder) return true;
-    if (real_path.size() > folder.size() && real_path.compare(0, folder.size(), folder) == 0 && real_path[folder.size()] == '/') {
+    if (real_path.size() > folder.size() && real_path.compare(0, folder.size(), folder) == 0 &&
+        real_path[folder.size()] == '/') {
       return true;
     }
   }

@@ -10,10 +10,10 @@ namespace tenon {
 // One reason why somebody else could have changed the code in a file.
 struct TrustFinding {
   enum class Kind {
-    kFileOwner,          // neither root nor the effective user owns the file
-    kFileWritable,       // group or everybody can write the file
-    kFolderWritable,     // everybody can write a folder on the way, and no sticky bit protects what is in it
-    kFolderOwner,        // a folder on the way belongs to a third user
+    kFileOwner,       // neither root nor the effective user owns the file
+    kFileWritable,    // group or everybody can write the file
+    kFolderWritable,  // everybody can write a folder on the way, and no sticky bit protects what is in it
+    kFolderOwner,     // a folder on the way belongs to a third user
   };
   Kind kind;
   std::string path;    // the file or folder concerned

@@ -22,7 +22,7 @@ namespace internal {
 
 std::vector<LinkerCacheEntry> ParseLinkerCache(std::span<const std::uint8_t> bytes) {
   constexpr std::string_view kMagic = "glibc-ld.so.cache1.1";
-  constexpr std::size_t kHead = 48;  // magic 20, count 4, bytes of text 4, flags and reserved 20
+  constexpr std::size_t kHead = 48;   // magic 20, count 4, bytes of text 4, flags and reserved 20
   constexpr std::size_t kEntry = 24;  // flags 4, name 4, path 4, system version 4, hardware 8
   const auto text_at = [&bytes](std::uint32_t offset) -> std::string {
     if (offset >= bytes.size()) return {};
@@ -56,8 +56,8 @@ const std::vector<internal::LinkerCacheEntry>& LinkerCache() {
   static const auto* cache = [] {
     std::ifstream in("/etc/ld.so.cache", std::ios::binary);
     const std::vector<char> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-    return new std::vector<internal::LinkerCacheEntry>(internal::ParseLinkerCache(
-        {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}));
+    return new std::vector<internal::LinkerCacheEntry>(
+        internal::ParseLinkerCache({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}));
   }();
   return *cache;
 }

@@ -83,7 +83,8 @@ bool ReadAll(int descriptor, std::int64_t deadline_ns, std::string* out) {
 
 Result<ChildResult> RunInChild(const std::function<int(int)>& work, int timeout_ms) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return Error(Code::kResourceExhausted, "A pipe could not be made: {}.", std::strerror(errno));
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return Error(Code::kResourceExhausted, "A pipe could not be made: {}.", std::strerror(errno));
   const pid_t child = ::fork();
   if (child < 0) {
     ::close(ends[0]);

@@ -33,7 +33,7 @@ Status MakeFolders(const std::string& path);
 
 // How a child process ended, and what it wrote to the pipe handed to it.
 struct ChildResult {
-  bool exited = false;     // by itself
+  bool exited = false;  // by itself
   int exit_code = 0;
   int signal = 0;          // when ended by a signal
   bool timed_out = false;  // and killed

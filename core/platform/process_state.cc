@@ -57,12 +57,16 @@ std::vector<std::string> DescribeChanges(const ProcessState& before, const Proce
     }
   }
   if (before.float_mode != after.float_mode) {
-    changes.push_back(fmt::format("it changed the floating-point mode of the thread from {:#x} to {:#x}", before.float_mode, after.float_mode));
+    changes.push_back(fmt::format("it changed the floating-point mode of the thread from {:#x} to {:#x}",
+                                  before.float_mode, after.float_mode));
   }
-  if (before.locale != after.locale) changes.push_back(fmt::format("it changed the locale from '{}' to '{}'", before.locale, after.locale));
-  if (before.folder != after.folder) changes.push_back(fmt::format("it changed the current folder to {}", after.folder));
+  if (before.locale != after.locale)
+    changes.push_back(fmt::format("it changed the locale from '{}' to '{}'", before.locale, after.locale));
+  if (before.folder != after.folder)
+    changes.push_back(fmt::format("it changed the current folder to {}", after.folder));
   if (threads_too && after.threads > before.threads) {
-    changes.push_back(fmt::format("it started {} {}", after.threads - before.threads, after.threads - before.threads == 1 ? "thread" : "threads"));
+    changes.push_back(fmt::format("it started {} {}", after.threads - before.threads,
+                                  after.threads - before.threads == 1 ? "thread" : "threads"));
   }
   return changes;
 }

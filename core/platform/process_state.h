@@ -11,7 +11,7 @@ struct ProcessState {
   std::vector<const void*> signal_handlers;  // by signal number
   unsigned float_mode = 0;                   // rounding and flush-to-zero bits of this thread
   std::string locale;
-  std::string folder;                        // current folder
+  std::string folder;  // current folder
   int threads = 0;
 };
 

@@ -41,7 +41,9 @@ int ThreadNumber() {
 void AppendTraced(std::string* line, std::int64_t value) { *line += fmt::format("{}", value); }
 void AppendTraced(std::string* line, std::uint64_t value) { *line += fmt::format("{}", value); }
 void AppendTraced(std::string* line, double value) { *line += fmt::format("{:g}", value); }
-void AppendTraced(std::string* line, const void* value) { *line += value == nullptr ? "NULL" : fmt::format("{}", value); }
+void AppendTraced(std::string* line, const void* value) {
+  *line += value == nullptr ? "NULL" : fmt::format("{}", value);
+}
 void AppendTraced(std::string* line, tenon_str value) {
   const std::string_view text = View(value);
   *line += fmt::format("'{}{}'", text.substr(0, 40), text.size() > 40 ? "..." : "");
@@ -70,7 +72,8 @@ Status StartAbiTrace(const std::string& path) {
   const std::lock_guard<std::mutex> lock(trace.mutex);
   if (trace.file != nullptr) return Status();
   trace.file = std::fopen(path.c_str(), "w");
-  if (trace.file == nullptr) return InvalidArgument("The trace of plugin calls cannot be written to {}: {}.", path, std::strerror(errno));
+  if (trace.file == nullptr)
+    return InvalidArgument("The trace of plugin calls cannot be written to {}: {}.", path, std::strerror(errno));
   trace.start_ns = internal::TraceClockNs();
   internal::g_abi_trace_on.store(true, std::memory_order_relaxed);
   return Status();

@@ -50,11 +50,11 @@ class CompletionQueue {
   static bool Complete(tenon_token* token, std::int32_t code, std::string_view text) noexcept;
 
  private:
-  std::atomic<tenon_token*> arrived_{nullptr};   // newest first
+  std::atomic<tenon_token*> arrived_{nullptr};  // newest first
   std::atomic<std::uint32_t> arrivals_{0};
   std::atomic<std::int64_t> pending_{0};
-  std::mutex mutex_;                             // guards what follows
-  tenon_token* ready_ = nullptr;                 // oldest first
+  std::mutex mutex_;              // guards what follows
+  tenon_token* ready_ = nullptr;  // oldest first
   std::vector<tenon_token*> free_;
   std::vector<std::unique_ptr<tenon_token>> all_;
 };

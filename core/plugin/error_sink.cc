@@ -24,11 +24,14 @@ std::string Megabytes(std::uint64_t bytes) { return fmt::format("{:.4g} MB", sta
 
 std::string Details(const tenon_error& error) {
   std::string text;
-  if (error.domain_size > 0 || error.vendor_code != 0) text = fmt::format("{} {}", error.domain_text(), error.vendor_code);
+  if (error.domain_size > 0 || error.vendor_code != 0)
+    text = fmt::format("{} {}", error.domain_text(), error.vendor_code);
   if (error.requested_bytes != 0) {
     text += fmt::format("{}asked for {}", text.empty() ? "" : "; ", Megabytes(error.requested_bytes));
-    if (error.total_bytes != 0) text += fmt::format(", free {} of {}", Megabytes(error.free_bytes), Megabytes(error.total_bytes));
-    if (error.largest_free_bytes != 0) text += fmt::format(", largest free block {}", Megabytes(error.largest_free_bytes));
+    if (error.total_bytes != 0)
+      text += fmt::format(", free {} of {}", Megabytes(error.free_bytes), Megabytes(error.total_bytes));
+    if (error.largest_free_bytes != 0)
+      text += fmt::format(", largest free block {}", Megabytes(error.largest_free_bytes));
   }
   return text;
 }

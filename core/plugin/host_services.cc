@@ -24,7 +24,10 @@
 // The host's side of the handle. Reached from plugin threads, so everything in it is atomic, constant or locks itself.
 struct tenon_host {
   tenon_host(const tenon::HostContext& context, std::string id, std::string file, tenon::ConfigNode option_tree)
-      : pool(context.pool), cache_root(context.cache_root), plugin_id(std::move(id)), options(std::move(option_tree), std::move(file)) {}
+      : pool(context.pool),
+        cache_root(context.cache_root),
+        plugin_id(std::move(id)),
+        options(std::move(option_tree), std::move(file)) {}
 
   std::atomic<bool> open{true};
   std::uint32_t fork_generation = 0;
@@ -62,14 +65,17 @@ bool Usable(const tenon_host* host, tenon_error* error) noexcept {
     return false;
   }
   if (host->fork_generation != g_fork_generation.load(std::memory_order_relaxed)) {
-    Fail(error, TENON_FAILED_PRECONDITION, "TN-PLG-092 This process was forked after the plugin had started; it can only exec or end.");
+    Fail(error, TENON_FAILED_PRECONDITION,
+         "TN-PLG-092 This process was forked after the plugin had started; it can only exec or end.");
     return false;
   }
   return true;
 }
 
 // Code for a call that Usable refused.
-std::int32_t Refused(const tenon_host* host) { return host == nullptr ? TENON_INVALID_ARGUMENT : TENON_FAILED_PRECONDITION; }
+std::int32_t Refused(const tenon_host* host) {
+  return host == nullptr ? TENON_INVALID_ARGUMENT : TENON_FAILED_PRECONDITION;
+}
 
 std::int32_t FromStatus(const Status& status, tenon_error* error) {
   return status.ok() ? TENON_OK : Fail(error, static_cast<std::int32_t>(status.code()), status.message());
@@ -94,10 +100,14 @@ void ErrorSet(tenon_error* error, const tenon_error_info* info) noexcept { FillE
 LogLevel LevelFromAbi(std::uint32_t level) {
   switch (level) {
     case TENON_LOG_TRACE:
-    case TENON_LOG_DEBUG: return LogLevel::kDebug;
-    case TENON_LOG_WARNING: return LogLevel::kWarning;
-    case TENON_LOG_ERROR: return LogLevel::kError;
-    default: return LogLevel::kInfo;
+    case TENON_LOG_DEBUG:
+      return LogLevel::kDebug;
+    case TENON_LOG_WARNING:
+      return LogLevel::kWarning;
+    case TENON_LOG_ERROR:
+      return LogLevel::kError;
+    default:
+      return LogLevel::kInfo;
   }
 }
 
@@ -129,7 +139,8 @@ RateLimit& LogRate() {
   return *limit;
 }
 
-void HostLog(tenon_host* host, std::uint32_t level, tenon_str component, tenon_str text, std::uint32_t interval_ms) noexcept {
+void HostLog(tenon_host* host, std::uint32_t level, tenon_str component, tenon_str text,
+             std::uint32_t interval_ms) noexcept {
   if (!Usable(host, nullptr)) return;
   try {
     const std::string_view name = component.size > 0 ? View(component) : std::string_view(host->plugin_id);
@@ -143,16 +154,19 @@ void HostLog(tenon_host* host, std::uint32_t level, tenon_str component, tenon_s
 
 // ---- memory ----
 
-std::int32_t MemAlloc(tenon_host* host, std::uint64_t bytes, std::uint64_t align, tenon_str tag, void** out, tenon_error* error) noexcept {
+std::int32_t MemAlloc(tenon_host* host, std::uint64_t bytes, std::uint64_t align, tenon_str tag, void** out,
+                      tenon_error* error) noexcept {
   if (!Usable(host, error)) return Refused(host);
   if (out == nullptr) return Fail(error, TENON_INVALID_ARGUMENT, "mem_alloc needs a place for the result.");
   *out = nullptr;
-  if (align == 0 || (align & (align - 1)) != 0) return Fail(error, TENON_INVALID_ARGUMENT, "The alignment is not a power of two.");
+  if (align == 0 || (align & (align - 1)) != 0)
+    return Fail(error, TENON_INVALID_ARGUMENT, "The alignment is not a power of two.");
   if (bytes == 0) return TENON_OK;
   void* memory = nullptr;
   // More than any address space has is not worth asking for; sanitizers end the process over such a request.
   constexpr std::uint64_t kAddressSpace = std::uint64_t{1} << 47;
-  if (bytes > kAddressSpace || align > kAddressSpace || ::posix_memalign(&memory, std::max<std::uint64_t>(align, sizeof(void*)), bytes) != 0) {
+  if (bytes > kAddressSpace || align > kAddressSpace ||
+      ::posix_memalign(&memory, std::max<std::uint64_t>(align, sizeof(void*)), bytes) != 0) {
     tenon_error_info info = TENON_INIT(tenon_error_info);
     info.code = TENON_RESOURCE_EXHAUSTED;
     info.requested_bytes = bytes;
@@ -170,7 +184,8 @@ std::int32_t MemAlloc(tenon_host* host, std::uint64_t bytes, std::uint64_t align
 
 void MemFree(tenon_host* host, void* memory) noexcept {
   if (memory == nullptr) return;
-  if (host != nullptr) host->held_bytes.fetch_sub(static_cast<std::int64_t>(::malloc_usable_size(memory)), std::memory_order_relaxed);
+  if (host != nullptr)
+    host->held_bytes.fetch_sub(static_cast<std::int64_t>(::malloc_usable_size(memory)), std::memory_order_relaxed);
   std::free(memory);
 }
 
@@ -182,11 +197,12 @@ std::uint32_t ThreadBudget(tenon_host* host) noexcept {
   return pool == nullptr ? 1U : static_cast<std::uint32_t>(pool->threads());
 }
 
-std::int32_t ParallelForService(tenon_host* host, std::uint64_t count, std::uint64_t grain, std::uint32_t max_workers, tenon_range_fn fn,
-                                void* user, tenon_error* error) noexcept {
+std::int32_t ParallelForService(tenon_host* host, std::uint64_t count, std::uint64_t grain, std::uint32_t max_workers,
+                                tenon_range_fn fn, void* user, tenon_error* error) noexcept {
   if (!Usable(host, error)) return Refused(host);
   if (fn == nullptr) return Fail(error, TENON_INVALID_ARGUMENT, "parallel_for needs a function.");
-  if (count > static_cast<std::uint64_t>(INT64_MAX)) return Fail(error, TENON_INVALID_ARGUMENT, "parallel_for counts to 2^63 - 1.");
+  if (count > static_cast<std::uint64_t>(INT64_MAX))
+    return Fail(error, TENON_INVALID_ARGUMENT, "parallel_for counts to 2^63 - 1.");
   if (count == 0) return TENON_OK;
   ThreadPool* pool = host->pool.load(std::memory_order_acquire);
   if (pool == nullptr) {
@@ -217,7 +233,8 @@ void RunSubmitted(void* memory) {
   delete task;
 }
 
-std::int32_t SubmitService(tenon_host* host, tenon_task_fn fn, void* user, tenon_task_fn release, tenon_error* error) noexcept {
+std::int32_t SubmitService(tenon_host* host, tenon_task_fn fn, void* user, tenon_task_fn release,
+                           tenon_error* error) noexcept {
   const auto refuse = [&](std::int32_t code) {
     if (release != nullptr) release(user);
     return code;
@@ -246,8 +263,8 @@ std::uint32_t Cancelled(const tenon_cancel* cancel) noexcept {
 
 // ---- options ----
 
-std::int32_t OptionI64(tenon_host* host, tenon_str key, std::int64_t default_value, std::int64_t low, std::int64_t high, tenon_str help,
-                       std::int64_t* out, tenon_error* error) noexcept {
+std::int32_t OptionI64(tenon_host* host, tenon_str key, std::int64_t default_value, std::int64_t low, std::int64_t high,
+                       tenon_str help, std::int64_t* out, tenon_error* error) noexcept {
   if (!Usable(host, error)) return Refused(host);
   return Guarded(error, [&] {
     Result<std::int64_t> value = host->options.Integer(View(key), default_value, low, high, View(help));
@@ -256,7 +273,8 @@ std::int32_t OptionI64(tenon_host* host, tenon_str key, std::int64_t default_val
   });
 }
 
-std::int32_t OptionF64(tenon_host* host, tenon_str key, double default_value, tenon_str help, double* out, tenon_error* error) noexcept {
+std::int32_t OptionF64(tenon_host* host, tenon_str key, double default_value, tenon_str help, double* out,
+                       tenon_error* error) noexcept {
   if (!Usable(host, error)) return Refused(host);
   return Guarded(error, [&] {
     Result<double> value = host->options.Number(View(key), default_value, View(help));
@@ -265,8 +283,8 @@ std::int32_t OptionF64(tenon_host* host, tenon_str key, double default_value, te
   });
 }
 
-std::int32_t OptionFlag(tenon_host* host, tenon_str key, std::uint32_t default_value, tenon_str help, std::uint32_t* out,
-                        tenon_error* error) noexcept {
+std::int32_t OptionFlag(tenon_host* host, tenon_str key, std::uint32_t default_value, tenon_str help,
+                        std::uint32_t* out, tenon_error* error) noexcept {
   if (!Usable(host, error)) return Refused(host);
   return Guarded(error, [&] {
     Result<bool> value = host->options.Flag(View(key), default_value != 0, View(help));
@@ -275,7 +293,8 @@ std::int32_t OptionFlag(tenon_host* host, tenon_str key, std::uint32_t default_v
   });
 }
 
-std::int32_t OptionText(tenon_host* host, tenon_str key, tenon_str default_value, tenon_str help, tenon_str* out, tenon_error* error) noexcept {
+std::int32_t OptionText(tenon_host* host, tenon_str key, tenon_str default_value, tenon_str help, tenon_str* out,
+                        tenon_error* error) noexcept {
   if (!Usable(host, error)) return Refused(host);
   return Guarded(error, [&] {
     Result<std::string_view> value = host->options.Text(View(key), View(default_value), View(help));
@@ -286,9 +305,10 @@ std::int32_t OptionText(tenon_host* host, tenon_str key, tenon_str default_value
 
 // ---- store ----
 
-std::int32_t StoreGet(tenon_store* store, tenon_str key, std::uint64_t timeout_ns, void* buffer, std::uint64_t capacity, std::uint64_t* size,
-                      tenon_error* error) noexcept {
-  if (store == nullptr || store->store == nullptr) return Fail(error, TENON_UNAVAILABLE, "There is no key-value store in this run.");
+std::int32_t StoreGet(tenon_store* store, tenon_str key, std::uint64_t timeout_ns, void* buffer, std::uint64_t capacity,
+                      std::uint64_t* size, tenon_error* error) noexcept {
+  if (store == nullptr || store->store == nullptr)
+    return Fail(error, TENON_UNAVAILABLE, "There is no key-value store in this run.");
   return Guarded(error, [&]() -> std::int32_t {
     Result<std::string> value = store->store->Get(View(key), timeout_ns);
     if (!value.ok()) return FromStatus(value.status(), error);
@@ -299,16 +319,20 @@ std::int32_t StoreGet(tenon_store* store, tenon_str key, std::uint64_t timeout_n
   });
 }
 
-std::int32_t StorePut(tenon_store* store, tenon_str key, const void* data, std::uint64_t size, tenon_error* error) noexcept {
-  if (store == nullptr || store->store == nullptr) return Fail(error, TENON_UNAVAILABLE, "There is no key-value store in this run.");
+std::int32_t StorePut(tenon_store* store, tenon_str key, const void* data, std::uint64_t size,
+                      tenon_error* error) noexcept {
+  if (store == nullptr || store->store == nullptr)
+    return Fail(error, TENON_UNAVAILABLE, "There is no key-value store in this run.");
   return Guarded(error, [&] {
-    const std::string_view value = size == 0 ? std::string_view() : std::string_view(static_cast<const char*>(data), size);
+    const std::string_view value =
+        size == 0 ? std::string_view() : std::string_view(static_cast<const char*>(data), size);
     return FromStatus(store->store->Put(View(key), value), error);
   });
 }
 
 std::int32_t StoreDelete(tenon_store* store, tenon_str key, tenon_error* error) noexcept {
-  if (store == nullptr || store->store == nullptr) return Fail(error, TENON_UNAVAILABLE, "There is no key-value store in this run.");
+  if (store == nullptr || store->store == nullptr)
+    return Fail(error, TENON_UNAVAILABLE, "There is no key-value store in this run.");
   return Guarded(error, [&] { return FromStatus(store->store->Delete(View(key)), error); });
 }
 
@@ -366,7 +390,9 @@ std::int32_t CacheFolder(tenon_host* host, tenon_str* out, tenon_error* error) n
     const std::lock_guard<std::mutex> lock(host->cache_mutex);
     if (host->cache_folder.empty()) {
       const std::string root = CacheRoot(*host);
-      if (root.empty()) return Fail(error, TENON_UNAVAILABLE, "There is no cache folder: neither TENON_CACHE_DIR, XDG_CACHE_HOME nor HOME is set.");
+      if (root.empty())
+        return Fail(error, TENON_UNAVAILABLE,
+                    "There is no cache folder: neither TENON_CACHE_DIR, XDG_CACHE_HOME nor HOME is set.");
       const std::string folder = root + "/" + host->plugin_id;
       const Status made = MakeFolders(folder);
       if (!made.ok()) return FromStatus(made, error);
@@ -377,10 +403,11 @@ std::int32_t CacheFolder(tenon_host* host, tenon_str* out, tenon_error* error) n
   });
 }
 
-std::int32_t AllocOutput(tenon_output_alloc* alloc, std::uint32_t index, std::uint32_t rank, const std::int64_t* dims, tenon_tensor* out,
-                         tenon_error* error) noexcept {
+std::int32_t AllocOutput(tenon_output_alloc* alloc, std::uint32_t index, std::uint32_t rank, const std::int64_t* dims,
+                         tenon_tensor* out, tenon_error* error) noexcept {
   if (alloc == nullptr || alloc->allocator == nullptr) {
-    return Fail(error, TENON_FAILED_PRECONDITION, "This call has no output allocator; only kernels with the trait HOST_SYNC have one.");
+    return Fail(error, TENON_FAILED_PRECONDITION,
+                "This call has no output allocator; only kernels with the trait HOST_SYNC have one.");
   }
   return Guarded(error, [&] { return FromStatus(alloc->allocator->Allocate(index, {dims, rank}, out), error); });
 }

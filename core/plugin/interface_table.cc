@@ -18,7 +18,7 @@ constexpr bool kRequired = true;
 constexpr bool kOptional = false;
 
 #define TENON_SLOT(type, slot, required, since) \
-  InterfaceSlot { #slot, static_cast<std::uint32_t>(offsetof(type, slot)), required, since }
+  InterfaceSlot { #slot, static_cast < std::uint32_t>(offsetof(type, slot)), required, since }
 
 constexpr std::array kDeviceSlots = {
     TENON_SLOT(tenon_device_vtable, device_count, kRequired, 0),
@@ -31,7 +31,8 @@ constexpr std::array kDeviceSlots = {
     TENON_SLOT(tenon_device_vtable, reorder, kOptional, 0),
     TENON_SLOT(tenon_device_vtable, find_layout, kOptional, 0),
 };
-constexpr InterfaceLayout kDeviceLayout = {TENON_INTERFACE_DEVICE, "tenon_device_vtable", TENON_KIND_DEVICE, sizeof(tenon_device_vtable), kDeviceSlots};
+constexpr InterfaceLayout kDeviceLayout = {TENON_INTERFACE_DEVICE, "tenon_device_vtable", TENON_KIND_DEVICE,
+                                           sizeof(tenon_device_vtable), kDeviceSlots};
 
 constexpr std::array kMemorySlots = {
     TENON_SLOT(tenon_memory_vtable, space_count, kRequired, 0),
@@ -44,7 +45,8 @@ constexpr std::array kMemorySlots = {
     TENON_SLOT(tenon_memory_vtable, stats, kOptional, 0),
     TENON_SLOT(tenon_memory_vtable, trim, kOptional, 0),
 };
-constexpr InterfaceLayout kMemoryLayout = {TENON_INTERFACE_MEMORY, "tenon_memory_vtable", TENON_KIND_DEVICE, sizeof(tenon_memory_vtable), kMemorySlots};
+constexpr InterfaceLayout kMemoryLayout = {TENON_INTERFACE_MEMORY, "tenon_memory_vtable", TENON_KIND_DEVICE,
+                                           sizeof(tenon_memory_vtable), kMemorySlots};
 
 constexpr std::array kStreamSlots = {
     TENON_SLOT(tenon_stream_vtable, stream_create, kRequired, 0),
@@ -66,7 +68,8 @@ constexpr std::array kStreamSlots = {
     TENON_SLOT(tenon_stream_vtable, capture_destroy, kOptional, 0),
     TENON_SLOT(tenon_stream_vtable, wrap_native, kOptional, 0),
 };
-constexpr InterfaceLayout kStreamLayout = {TENON_INTERFACE_STREAM, "tenon_stream_vtable", TENON_KIND_DEVICE, sizeof(tenon_stream_vtable), kStreamSlots};
+constexpr InterfaceLayout kStreamLayout = {TENON_INTERFACE_STREAM, "tenon_stream_vtable", TENON_KIND_DEVICE,
+                                           sizeof(tenon_stream_vtable), kStreamSlots};
 
 constexpr std::array kKernelSlots = {
     TENON_SLOT(tenon_kernel_vtable, supports, kRequired, 0),
@@ -77,14 +80,16 @@ constexpr std::array kKernelSlots = {
     TENON_SLOT(tenon_kernel_vtable, destroy, kRequired, 0),
     TENON_SLOT(tenon_kernel_vtable, held_bytes, kOptional, 0),
 };
-constexpr InterfaceLayout kKernelLayout = {"tenon.op kernel", "tenon_kernel_vtable", 0, sizeof(tenon_kernel_vtable), kKernelSlots};
+constexpr InterfaceLayout kKernelLayout = {"tenon.op kernel", "tenon_kernel_vtable", 0, sizeof(tenon_kernel_vtable),
+                                           kKernelSlots};
 
 constexpr std::array kOpSlots = {
     TENON_SLOT(tenon_op_vtable, list_operators, kOptional, 0),
     TENON_SLOT(tenon_op_vtable, list_kernels, kRequired, 0),
     TENON_SLOT(tenon_op_vtable, release_caches, kOptional, 0),
 };
-constexpr InterfaceLayout kOpLayout = {TENON_INTERFACE_OP, "tenon_op_vtable", TENON_KIND_OP, sizeof(tenon_op_vtable), kOpSlots};
+constexpr InterfaceLayout kOpLayout = {TENON_INTERFACE_OP, "tenon_op_vtable", TENON_KIND_OP, sizeof(tenon_op_vtable),
+                                       kOpSlots};
 
 constexpr std::array kSubgraphSlots = {
     TENON_SLOT(tenon_subgraph_vtable, list_fused, kOptional, 0),
@@ -95,7 +100,8 @@ constexpr std::array kSubgraphSlots = {
     TENON_SLOT(tenon_subgraph_vtable, executable_destroy, kOptional, 0),
     TENON_SLOT(tenon_subgraph_vtable, executable_text, kOptional, 0),
 };
-constexpr InterfaceLayout kSubgraphLayout = {TENON_INTERFACE_SUBGRAPH, "tenon_subgraph_vtable", TENON_KIND_SUBGRAPH, sizeof(tenon_subgraph_vtable), kSubgraphSlots};
+constexpr InterfaceLayout kSubgraphLayout = {TENON_INTERFACE_SUBGRAPH, "tenon_subgraph_vtable", TENON_KIND_SUBGRAPH,
+                                             sizeof(tenon_subgraph_vtable), kSubgraphSlots};
 
 constexpr std::array kCollectiveSlots = {
     TENON_SLOT(tenon_collective_vtable, memory_kinds, kRequired, 0),
@@ -124,7 +130,9 @@ constexpr std::array kCollectiveSlots = {
     TENON_SLOT(tenon_collective_vtable, buffer_free, kOptional, 0),
     TENON_SLOT(tenon_collective_vtable, describe, kOptional, 0),
 };
-constexpr InterfaceLayout kCollectiveLayout = {TENON_INTERFACE_COLLECTIVE, "tenon_collective_vtable", TENON_KIND_COLLECTIVE, sizeof(tenon_collective_vtable), kCollectiveSlots};
+constexpr InterfaceLayout kCollectiveLayout = {TENON_INTERFACE_COLLECTIVE, "tenon_collective_vtable",
+                                               TENON_KIND_COLLECTIVE, sizeof(tenon_collective_vtable),
+                                               kCollectiveSlots};
 
 constexpr std::array kProfilerSlots = {
     TENON_SLOT(tenon_profiler_vtable, clock_count, kRequired, 0),
@@ -135,11 +143,13 @@ constexpr std::array kProfilerSlots = {
     TENON_SLOT(tenon_profiler_vtable, flush, kRequired, 0),
     TENON_SLOT(tenon_profiler_vtable, set_mask, kOptional, 0),
 };
-constexpr InterfaceLayout kProfilerLayout = {TENON_INTERFACE_PROFILER, "tenon_profiler_vtable", TENON_KIND_PROFILER, sizeof(tenon_profiler_vtable), kProfilerSlots};
+constexpr InterfaceLayout kProfilerLayout = {TENON_INTERFACE_PROFILER, "tenon_profiler_vtable", TENON_KIND_PROFILER,
+                                             sizeof(tenon_profiler_vtable), kProfilerSlots};
 
 #undef TENON_SLOT
 
-constexpr std::array kLayouts = {&kDeviceLayout, &kMemoryLayout, &kStreamLayout, &kOpLayout, &kSubgraphLayout, &kCollectiveLayout, &kProfilerLayout};
+constexpr std::array kLayouts = {&kDeviceLayout,   &kMemoryLayout,     &kStreamLayout,  &kOpLayout,
+                                 &kSubgraphLayout, &kCollectiveLayout, &kProfilerLayout};
 
 }  // namespace
 
@@ -193,16 +203,19 @@ std::uint32_t InterfaceLayout::minimum_size() const {
   return end;
 }
 
-Status NegotiateTable(const InterfaceLayout& layout, const void* table, std::uint32_t minor, std::string_view subject, void* out) {
+Status NegotiateTable(const InterfaceLayout& layout, const void* table, std::uint32_t minor, std::string_view subject,
+                      void* out) {
   std::memset(out, 0, layout.size);
   if (table == nullptr) {
-    return PluginError(PluginMessage::kNullSlots, subject, "offers {} with a NULL table. Report it to the vendor.", layout.id);
+    return PluginError(PluginMessage::kNullSlots, subject, "offers {} with a NULL table. Report it to the vendor.",
+                       layout.id);
   }
   std::uint32_t size = 0;
   std::memcpy(&size, table, sizeof(size));
   if (size < layout.minimum_size()) {
-    return PluginError(PluginMessage::kSmallTable, subject, "gives {} as the size of {}; at least {} bytes are needed. Report it to the vendor.",
-                       size, layout.struct_name, layout.minimum_size());
+    return PluginError(PluginMessage::kSmallTable, subject,
+                       "gives {} as the size of {}; at least {} bytes are needed. Report it to the vendor.", size,
+                       layout.struct_name, layout.minimum_size());
   }
   const std::uint32_t known = size < layout.size ? size : layout.size;
   std::vector<std::string> absent;

@@ -21,7 +21,7 @@ struct InterfaceSlot {
   const char* name;
   std::uint32_t offset;  // bytes from the start of the table
   bool required;
-  std::uint16_t since;   // minor that added it
+  std::uint16_t since;  // minor that added it
 };
 
 // What the host knows about one kind of interface table.
@@ -64,7 +64,8 @@ const InterfaceLayout& LayoutOf<tenon_profiler_vtable>();
 // than `minor` (what both sides know), become NULL; what lies beyond this host's table is ignored. So the caller tests a
 // slot for NULL and nothing else. TN-PLG-074 when the table ends before a required slot, TN-PLG-075 with the list of
 // required slots that are NULL. `subject` is the file name for messages.
-Status NegotiateTable(const InterfaceLayout& layout, const void* table, std::uint32_t minor, std::string_view subject, void* out);
+Status NegotiateTable(const InterfaceLayout& layout, const void* table, std::uint32_t minor, std::string_view subject,
+                      void* out);
 
 // A negotiated table of the host's own size.
 template <class T>

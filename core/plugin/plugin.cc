@@ -61,11 +61,15 @@ Plugin::Plugin(const PluginLibrary* library, const HostContext& context, ConfigN
 Plugin::~Plugin() { Destroy(); }
 
 Status Plugin::Usable() const {
-  if (destroyed_) return PluginError(PluginMessage::kShutDown, library_->file_name(), "was shut down; {} cannot be used any longer.", id());
+  if (destroyed_)
+    return PluginError(PluginMessage::kShutDown, library_->file_name(), "was shut down; {} cannot be used any longer.",
+                       id());
   return services_.Usable();
 }
 
-Status Plugin::ToStatus(std::int32_t code, const tenon_error& error) const { return tenon::ToStatus(code, error, label_); }
+Status Plugin::ToStatus(std::int32_t code, const tenon_error& error) const {
+  return tenon::ToStatus(code, error, label_);
+}
 
 Status Plugin::Create() {
   if (instance_ != nullptr) return Status();
@@ -74,8 +78,9 @@ Status Plugin::Create() {
   const Status created = CallCreate();
   const std::vector<std::string> changed = DescribeChanges(before, CaptureProcessState(), /*threads_too=*/false);
   if (!changed.empty()) {
-    changes_.push_back(
-        PluginError(PluginMessage::kProcessChanged, library_->file_name(), "changed the process while it started: {}.", JoinAnd(changed)).message());
+    changes_.push_back(PluginError(PluginMessage::kProcessChanged, library_->file_name(),
+                                   "changed the process while it started: {}.", JoinAnd(changed))
+                           .message());
   }
   // A bad value under `options:` is the user's news even when the plugin overlooked it or reported it in its own words.
   Status problem = options().problem();
@@ -100,18 +105,23 @@ Status Plugin::CallCreate() {
     code = CallAbi("tenon.plugin", "create", library_->descriptor().create, &args, &made, &error);
   } catch (const std::exception& thrown) {
     return PluginError(PluginMessage::kThrew, library_->file_name(),
-                       "threw a C++ exception out of create: {}. A plugin must catch it and return a code; report it to the vendor of {}.", thrown.what(), id());
+                       "threw a C++ exception out of create: {}. A plugin must catch it and return a code; report it "
+                       "to the vendor of {}.",
+                       thrown.what(), id());
   } catch (...) {
     return PluginError(PluginMessage::kThrew, library_->file_name(),
-                       "threw something that is no std::exception out of create. A plugin must catch it and return a code; report it to the vendor of {}.", id());
+                       "threw something that is no std::exception out of create. A plugin must catch it and return a "
+                       "code; report it to the vendor of {}.",
+                       id());
   }
   if (code != TENON_OK) {
     const Status reason = tenon::ToStatus(code, error, "");
-    return PluginError(PluginMessage::kCreateFailed, library_->file_name(), "{} {} could not start ({}): {}", id(), version(), CodeName(reason.code()),
-                       reason.message());
+    return PluginError(PluginMessage::kCreateFailed, library_->file_name(), "{} {} could not start ({}): {}", id(),
+                       version(), CodeName(reason.code()), reason.message());
   }
   if (made == nullptr) {
-    return PluginError(PluginMessage::kCreateFailed, library_->file_name(), "{} {} said OK to create but gave no instance. Report it to the vendor.", id(), version());
+    return PluginError(PluginMessage::kCreateFailed, library_->file_name(),
+                       "{} {} said OK to create but gave no instance. Report it to the vendor.", id(), version());
   }
   instance_ = made;
   return Status();
@@ -125,8 +135,8 @@ void Plugin::Destroy() {
     try {
       CallAbi("tenon.plugin", "destroy", library_->descriptor().destroy, instance_);
     } catch (...) {
-      TENON_LOG(kWarning, "plugin", "{} {}: threw a C++ exception out of destroy. Report it to the vendor of {}.", PluginCode(PluginMessage::kThrew),
-                library_->file_name(), id());
+      TENON_LOG(kWarning, "plugin", "{} {}: threw a C++ exception out of destroy. Report it to the vendor of {}.",
+                PluginCode(PluginMessage::kThrew), library_->file_name(), id());
     }
   }
   instance_ = nullptr;
@@ -164,7 +174,8 @@ Result<std::vector<PluginDevice>> Plugin::ListDevices() {
     device.numa_node = info.numa_node;
     device.driver_version = View(info.driver_version);
     device.kind_index = static_cast<std::uint32_t>(
-        std::count_if(devices.begin(), devices.end(), [&device](const PluginDevice& earlier) { return earlier.kind == device.kind; }));
+        std::count_if(devices.begin(), devices.end(),
+                      [&device](const PluginDevice& earlier) { return earlier.kind == device.kind; }));
     devices.push_back(std::move(device));
   }
   return devices;
@@ -173,8 +184,9 @@ Result<std::vector<PluginDevice>> Plugin::ListDevices() {
 std::vector<std::string> Plugin::KernelDeviceKinds() const {
   std::vector<std::string> kinds;
   if (const auto* table = Interface<tenon_op_vtable>()) {
-    ForEachListed<tenon_kernel_def>("list_kernels", table->list_kernels, instance_,
-                                    [&kinds](const tenon_kernel_def& kernel) { kinds.emplace_back(View(kernel.device_kind)); });
+    ForEachListed<tenon_kernel_def>(
+        "list_kernels", table->list_kernels, instance_,
+        [&kinds](const tenon_kernel_def& kernel) { kinds.emplace_back(View(kernel.device_kind)); });
   }
   SortUnique(&kinds);
   return kinds;
@@ -183,12 +195,12 @@ std::vector<std::string> Plugin::KernelDeviceKinds() const {
 std::vector<std::pair<std::string, std::string>> Plugin::Operators() const {
   std::vector<std::pair<std::string, std::string>> operators;
   if (const auto* table = Interface<tenon_op_vtable>()) {
-    ForEachListed<tenon_operator_def>("list_operators", table->list_operators, instance_, [&operators](const tenon_operator_def& def) {
-      operators.emplace_back(View(def.domain), View(def.op_type));
-    });
-    ForEachListed<tenon_kernel_def>("list_kernels", table->list_kernels, instance_, [&operators](const tenon_kernel_def& def) {
-      operators.emplace_back(View(def.domain), View(def.op_type));
-    });
+    ForEachListed<tenon_operator_def>(
+        "list_operators", table->list_operators, instance_,
+        [&operators](const tenon_operator_def& def) { operators.emplace_back(View(def.domain), View(def.op_type)); });
+    ForEachListed<tenon_kernel_def>(
+        "list_kernels", table->list_kernels, instance_,
+        [&operators](const tenon_kernel_def& def) { operators.emplace_back(View(def.domain), View(def.op_type)); });
   }
   SortUnique(&operators);
   return operators;

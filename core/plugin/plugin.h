@@ -20,7 +20,7 @@ struct PluginDevice {
   Plugin* plugin = nullptr;
   std::uint32_t index = 0;       // for the plugin's slots
   std::uint32_t kind_index = 0;  // counted within its kind, as users write it: "npu:1"
-  std::uint32_t flags = 0;  // tenon_device_flag
+  std::uint32_t flags = 0;       // tenon_device_flag
   std::string kind;
   std::string name;
   std::string unique_id;

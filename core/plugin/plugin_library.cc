@@ -68,19 +68,23 @@ Status ExplainLinkerError(const PluginPrecheck& plugin, const std::string& text)
   }
   if (const std::string symbol = WordAfter(text, "undefined symbol: "); !symbol.empty()) {
     return PluginError(PluginMessage::kUndefinedSymbol, name,
-                       "cannot be opened: undefined symbol {}: the plugin was linked without one of its own dependencies (the framework "
+                       "cannot be opened: undefined symbol {}: the plugin was linked without one of its own "
+                       "dependencies (the framework "
                        "exports nothing). Report it to the vendor of {}.",
                        symbol, id);
   }
-  if (const std::string version = WordAfter(text, "version `"); !version.empty() && text.find("' not found") != std::string::npos) {
-    return PluginError(PluginMessage::kMissingVersion, name,
-                       "cannot be opened: it needs {}, which a library on this system is too old for ({}). Upgrade that library, or "
-                       "install the {} built for this system.",
-                       version.substr(0, version.find('\'')), text, id);
+  if (const std::string version = WordAfter(text, "version `");
+      !version.empty() && text.find("' not found") != std::string::npos) {
+    return PluginError(
+        PluginMessage::kMissingVersion, name,
+        "cannot be opened: it needs {}, which a library on this system is too old for ({}). Upgrade that library, or "
+        "install the {} built for this system.",
+        version.substr(0, version.find('\'')), text, id);
   }
   if (text.find("static TLS block") != std::string::npos) {
     return PluginError(PluginMessage::kStaticTls, name,
-                       "cannot be opened: no static thread-local storage is left. Name {} first under plugins.load, or rebuild it with "
+                       "cannot be opened: no static thread-local storage is left. Name {} first under plugins.load, or "
+                       "rebuild it with "
                        "-ftls-model=global-dynamic.",
                        id);
   }
@@ -97,19 +101,22 @@ Result<const PluginLibrary*> PluginLibrary::Open(const PluginPrecheck& plugin, s
   Result<DynamicLibrary> library = DynamicLibrary::Open(plugin.real_path);
   const std::vector<std::string> changed = DescribeChanges(before, CaptureProcessState(), /*threads_too=*/true);
   if (!changed.empty()) {
-    changes->push_back(PluginError(PluginMessage::kProcessChanged, name, "changed the process while it was opened: {}.", JoinAnd(changed)).message());
+    changes->push_back(PluginError(PluginMessage::kProcessChanged, name, "changed the process while it was opened: {}.",
+                                   JoinAnd(changed))
+                           .message());
   }
   if (!library.ok()) return ExplainLinkerError(plugin, library.status().message());
   const Result<FileIdentity> now = IdentityOf(plugin.real_path);
   if (!now.ok() || *now != plugin.identity || library->identity() != plugin.identity) {
-    return PluginError(PluginMessage::kFileChanged, name, "was replaced at {} while it was being opened. Run again when the installation has finished.",
+    return PluginError(PluginMessage::kFileChanged, name,
+                       "was replaced at {} while it was being opened. Run again when the installation has finished.",
                        plugin.real_path);
   }
   Result<void*> entry = library->Symbol(TENON_ENTRY_SYMBOL);
   if (!entry.ok()) {
     const bool elsewhere = entry.status().code() == Code::kFailedPrecondition;
-    return PluginError(elsewhere ? PluginMessage::kEntryElsewhere : PluginMessage::kNoEntry, name, "does not itself provide {}: {}.",
-                       TENON_ENTRY_SYMBOL, entry.status().message());
+    return PluginError(elsewhere ? PluginMessage::kEntryElsewhere : PluginMessage::kNoEntry, name,
+                       "does not itself provide {}: {}.", TENON_ENTRY_SYMBOL, entry.status().message());
   }
   std::unique_ptr<PluginLibrary> result(new PluginLibrary);
   result->path_ = plugin.path;
@@ -127,18 +134,24 @@ Status PluginLibrary::Query(tenon_plugin_query_fn query) {
   try {
     raw = CallAbi("tenon.plugin", "query", query, &host);
   } catch (...) {
-    return PluginError(PluginMessage::kThrew, file_name_, "threw a C++ exception out of {}. Report it to the vendor of {}.", TENON_ENTRY_SYMBOL, id());
+    return PluginError(PluginMessage::kThrew, file_name_,
+                       "threw a C++ exception out of {}. Report it to the vendor of {}.", TENON_ENTRY_SYMBOL, id());
   }
   if (raw == nullptr) {
-    return PluginError(PluginMessage::kQueryFailed, file_name_, "refuses this host (plugin ABI {}.{}). Install a version of {} made for it.", host.abi_major,
+    return PluginError(PluginMessage::kQueryFailed, file_name_,
+                       "refuses this host (plugin ABI {}.{}). Install a version of {} made for it.", host.abi_major,
                        host.abi_minor, id());
   }
   if (raw->struct_size < kMinimumDescriptor) {
-    return PluginError(PluginMessage::kBadDescriptor, file_name_, "gives {} as the size of tenon_plugin_descriptor; at least {} bytes are needed. Report it to the vendor of {}.",
-                       raw->struct_size, kMinimumDescriptor, id());
+    return PluginError(
+        PluginMessage::kBadDescriptor, file_name_,
+        "gives {} as the size of tenon_plugin_descriptor; at least {} bytes are needed. Report it to the vendor of {}.",
+        raw->struct_size, kMinimumDescriptor, id());
   }
   if (raw->magic != TENON_DESCRIPTOR_MAGIC) {
-    return PluginError(PluginMessage::kBadDescriptor, file_name_, "has a descriptor with magic {:#010x} instead of {:#010x}: it was not started with TENON_PLUGIN_DESCRIPTOR_HEAD. Report it to the vendor of {}.",
+    return PluginError(PluginMessage::kBadDescriptor, file_name_,
+                       "has a descriptor with magic {:#010x} instead of {:#010x}: it was not started with "
+                       "TENON_PLUGIN_DESCRIPTOR_HEAD. Report it to the vendor of {}.",
                        raw->magic, TENON_DESCRIPTOR_MAGIC, id());
   }
   std::memcpy(&descriptor_, raw, std::min<std::size_t>(raw->struct_size, sizeof(descriptor_)));
@@ -149,8 +162,12 @@ Status PluginLibrary::Query(tenon_plugin_query_fn query) {
   compiler_ = View(descriptor_.compiler);
   abi_minor_ = std::min<std::uint32_t>(host.abi_minor, descriptor_.abi_minor);
   if (descriptor_.create == nullptr || descriptor_.destroy == nullptr) {
-    return PluginError(PluginMessage::kNullSlots, file_name_, "leaves {} of its descriptor NULL. Report it to the vendor of {}.",
-                       descriptor_.create != nullptr ? "destroy" : descriptor_.destroy != nullptr ? "create" : "create and destroy", id());
+    return PluginError(PluginMessage::kNullSlots, file_name_,
+                       "leaves {} of its descriptor NULL. Report it to the vendor of {}.",
+                       descriptor_.create != nullptr    ? "destroy"
+                       : descriptor_.destroy != nullptr ? "create"
+                                                        : "create and destroy",
+                       id());
   }
   TENON_TRY(ReadInterfaces(*raw));
   return CheckKinds();
@@ -170,7 +187,8 @@ Status PluginLibrary::CheckAgainstNote() const {
   compare("kind mask", fmt::format("{:#x}", descriptor_.kinds), fmt::format("{:#x}", note_.kinds));
   compare("sanitizer kind", std::to_string(descriptor_.sanitizer), std::to_string(note_.sanitizer));
   if (differences.empty()) return Status();
-  return PluginError(PluginMessage::kNoteDiffers, file_name_, "says of itself, when loaded, {}. Rebuild it completely, or report it to the vendor.",
+  return PluginError(PluginMessage::kNoteDiffers, file_name_,
+                     "says of itself, when loaded, {}. Rebuild it completely, or report it to the vendor.",
                      JoinAnd(differences));
 }
 
@@ -178,8 +196,10 @@ Status PluginLibrary::ReadInterfaces(const tenon_plugin_descriptor& raw) {
   const std::uint32_t count = raw.interface_count;
   if (count == 0 || count > kMaxInterfaces || raw.interfaces == nullptr || raw.interface_stride < kMinimumInterface) {
     return PluginError(PluginMessage::kBadInterface, file_name_,
-                       "lists {} interfaces of {} bytes each at {}; between 1 and {} of at least {} bytes are needed. Report it to the vendor.",
-                       count, raw.interface_stride, static_cast<const void*>(raw.interfaces), kMaxInterfaces, kMinimumInterface);
+                       "lists {} interfaces of {} bytes each at {}; between 1 and {} of at least {} bytes are needed. "
+                       "Report it to the vendor.",
+                       count, raw.interface_stride, static_cast<const void*>(raw.interfaces), kMaxInterfaces,
+                       kMinimumInterface);
   }
   const char* at = static_cast<const char*>(static_cast<const void*>(raw.interfaces));
   for (std::uint32_t i = 0; i < count; ++i, at += raw.interface_stride) {
@@ -193,7 +213,8 @@ Status PluginLibrary::ReadInterfaces(const tenon_plugin_descriptor& raw) {
 Status PluginLibrary::AddInterface(const tenon_interface& record) {
   const std::string id_text(View(record.id));
   if (id_text.empty() || std::find(interface_ids_.begin(), interface_ids_.end(), id_text) != interface_ids_.end()) {
-    return PluginError(PluginMessage::kBadInterface, file_name_, "lists the interface '{}' {}. Report it to the vendor.", id_text,
+    return PluginError(PluginMessage::kBadInterface, file_name_,
+                       "lists the interface '{}' {}. Report it to the vendor.", id_text,
                        id_text.empty() ? "without a name" : "twice");
   }
   interface_ids_.push_back(id_text);
@@ -212,8 +233,10 @@ Status PluginLibrary::CheckKinds() const {
     const bool announced = note_.Has(layout->kind);
     const bool listed = tables_.find(layout->id) != tables_.end();
     if (announced == listed) continue;
-    return PluginError(PluginMessage::kBadInterface, file_name_, "{} {} in its kind mask {:#x} but {} it. Report it to the vendor.",
-                       announced ? "announces" : "does not announce", layout->id, note_.kinds, announced ? "does not offer" : "offers");
+    return PluginError(PluginMessage::kBadInterface, file_name_,
+                       "{} {} in its kind mask {:#x} but {} it. Report it to the vendor.",
+                       announced ? "announces" : "does not announce", layout->id, note_.kinds,
+                       announced ? "does not offer" : "offers");
   }
   return Status();
 }

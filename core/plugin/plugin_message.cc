@@ -10,20 +10,24 @@ namespace {
 using M = PluginMessage;
 
 constexpr std::array kMessages = {
-    PluginMessageInfo{M::kNotFound, "warning", "A plugin named under `load:` is in none of the folders searched, or its path leads nowhere.",
+    PluginMessageInfo{M::kNotFound, "warning",
+                      "A plugin named under `load:` is in none of the folders searched, or its path leads nowhere.",
                       "Write the path of the file, or add its folder to `plugins.search` or `--plugin-dir`."},
-    PluginMessageInfo{M::kEmptySearchElement, "error", "A search path has an empty element. It does not mean the current folder.",
+    PluginMessageInfo{M::kEmptySearchElement, "error",
+                      "A search path has an empty element. It does not mean the current folder.",
                       "Remove the extra colon or the empty entry."},
     PluginMessageInfo{M::kNothingFound, "info", "No plugin was found in the folders searched.",
                       "Nothing to do unless the run needs one; then add its folder."},
     PluginMessageInfo{M::kFolderUnreadable, "warning", "A folder to be searched is absent or cannot be read.",
                       "Correct the path or its permissions."},
-    PluginMessageInfo{M::kPinUnknown, "error", "`plugins.pin` names a file that cannot be used.", "Correct the path, or remove the pin."},
+    PluginMessageInfo{M::kPinUnknown, "error", "`plugins.pin` names a file that cannot be used.",
+                      "Correct the path, or remove the pin."},
     PluginMessageInfo{M::kPinOtherId, "error", "The file that `plugins.pin` names has another plugin id.",
                       "Pin the id that the file has, or another file."},
     PluginMessageInfo{M::kOtherMajor, "warning", "The plugin was built for another major version of the plugin ABI.",
                       "Install the plugin version made for this major version."},
-    PluginMessageInfo{M::kTooOld, "warning", "The plugin was built for a minor version that this host no longer serves.",
+    PluginMessageInfo{M::kTooOld, "warning",
+                      "The plugin was built for a minor version that this host no longer serves.",
                       "Rebuild the plugin with newer headers, or install a newer plugin."},
     PluginMessageInfo{M::kNeedsNewerHost, "warning", "The plugin cannot live with a host as old as this one.",
                       "Upgrade Tenon, or install an older plugin."},
@@ -36,39 +40,50 @@ constexpr std::array kMessages = {
                       "Install the plugin's variant for this processor."},
     PluginMessageInfo{M::kBadNote, "warning", "The file has an ABI note that cannot be read.",
                       "Rebuild the plugin with TENON_PLUGIN_NOTE(...); report it to its vendor."},
-    PluginMessageInfo{M::kUnreadable, "warning", "The file cannot be opened or read.", "Correct its permissions, or the path."},
+    PluginMessageInfo{M::kUnreadable, "warning", "The file cannot be opened or read.",
+                      "Correct its permissions, or the path."},
     PluginMessageInfo{M::kNoNote, "info", "The file is a library, but not a plugin: it has no ABI note.",
                       "If it is meant to be one, add TENON_PLUGIN_NOTE(...) to it and rebuild."},
-    PluginMessageInfo{M::kNotElf, "warning", "The file is not a library at all.", "Remove it from the folder, or correct the path."},
+    PluginMessageInfo{M::kNotElf, "warning", "The file is not a library at all.",
+                      "Remove it from the folder, or correct the path."},
     PluginMessageInfo{M::kTruncated, "warning", "The file ends too early. Opening it would end the process.",
                       "Copy or install the plugin again."},
     PluginMessageInfo{M::kWrongMachine, "warning", "The file is built for another processor.",
                       "Install the plugin for this machine."},
     PluginMessageInfo{M::kNotShared, "warning", "The file is a program or an object file, not a shared library.",
                       "Link it with -shared, or correct the path."},
-    PluginMessageInfo{M::kMalformed, "warning", "The tables of the file contradict each other.", "Copy or install the plugin again."},
+    PluginMessageInfo{M::kMalformed, "warning", "The tables of the file contradict each other.",
+                      "Copy or install the plugin again."},
     PluginMessageInfo{M::kNoEntry, "warning", "The file has an ABI note but does not export tenon_plugin_query_v1.",
                       "Export the entry with TENON_EXPORT; report it to the vendor."},
-    PluginMessageInfo{M::kOpenFailed, "warning", "The dynamic linker refused the file.", "The text is the linker's own."},
+    PluginMessageInfo{M::kOpenFailed, "warning", "The dynamic linker refused the file.",
+                      "The text is the linker's own."},
     PluginMessageInfo{M::kMissingLibrary, "warning", "A library that the plugin needs was not found.",
                       "Install it, or add its folder to LD_LIBRARY_PATH."},
     PluginMessageInfo{M::kMissingVersion, "warning", "A library that the plugin needs is too old here.",
                       "Upgrade that library, or install the plugin built for this system."},
-    PluginMessageInfo{M::kUndefinedSymbol, "warning", "The plugin was linked without one of its own dependencies.",
-                      "A fault of the plugin; report it to its vendor. Linking with -Wl,-z,defs shows it at build time."},
+    PluginMessageInfo{
+        M::kUndefinedSymbol, "warning", "The plugin was linked without one of its own dependencies.",
+        "A fault of the plugin; report it to its vendor. Linking with -Wl,-z,defs shows it at build time."},
     PluginMessageInfo{M::kStaticTls, "warning", "No static thread-local storage is left for the plugin.",
                       "Name it first under `load:`, or rebuild it with -ftls-model=global-dynamic."},
-    PluginMessageInfo{M::kFileChanged, "error", "The file was replaced while it was being opened.", "Run again when the installation has finished."},
-    PluginMessageInfo{M::kEntryElsewhere, "warning", "The entry symbol was found in another library that the plugin needs.",
+    PluginMessageInfo{M::kFileChanged, "error", "The file was replaced while it was being opened.",
+                      "Run again when the installation has finished."},
+    PluginMessageInfo{M::kEntryElsewhere, "warning",
+                      "The entry symbol was found in another library that the plugin needs.",
                       "Export tenon_plugin_query_v1 from the plugin itself; report it to the vendor."},
     PluginMessageInfo{M::kProcessChanged, "warning",
                       "Opening or creating the plugin changed something that belongs to the whole process.",
                       "Report it to the vendor: a plugin leaves signals, locale and floating-point modes alone."},
-    PluginMessageInfo{M::kCrashed, "error", "Opening or starting the plugin ended the process. Only `tenon doctor plugins` survives to tell.",
+    PluginMessageInfo{M::kCrashed, "error",
+                      "Opening or starting the plugin ended the process. Only `tenon doctor plugins` survives to tell.",
                       "Remove the file from the search, or install it again; report it to the vendor."},
-    PluginMessageInfo{M::kFolderWritable, "warning", "Everybody can write a folder above the plugin, and so replace it.",
-                      "chmod o-w the folder; `plugins.trust` decides whether this is refused (strict), a warning (warn) or nothing (off)."},
-    PluginMessageInfo{M::kFileWritable, "warning", "Others than its owner can write the plugin.", "chmod go-w the file."},
+    PluginMessageInfo{M::kFolderWritable, "warning",
+                      "Everybody can write a folder above the plugin, and so replace it.",
+                      "chmod o-w the folder; `plugins.trust` decides whether this is refused (strict), a warning "
+                      "(warn) or nothing (off)."},
+    PluginMessageInfo{M::kFileWritable, "warning", "Others than its owner can write the plugin.",
+                      "chmod go-w the file."},
     PluginMessageInfo{M::kOtherOwner, "warning", "The plugin, or a folder above it, belongs to a third user.",
                       "Install it as the user who runs it, or as root."},
     PluginMessageInfo{M::kSameId, "error", "Two different files claim the same plugin id.",
@@ -82,19 +97,22 @@ constexpr std::array kMessages = {
                       "Correct the name, or add the plugin's folder to the search."},
     PluginMessageInfo{M::kUnknownOperator, "error", "No plugin that could be loaded defines this operator.",
                       "Correct the name, or add the plugin's folder to the search."},
-    PluginMessageInfo{M::kDeviceListFailed, "warning", "The plugin failed to list its devices.", "The text is the plugin's own."},
+    PluginMessageInfo{M::kDeviceListFailed, "warning", "The plugin failed to list its devices.",
+                      "The text is the plugin's own."},
     PluginMessageInfo{M::kNoCollective, "error", "No plugin that could be loaded offers collectives.",
                       "Add the folder of a collective plugin to the search."},
     PluginMessageInfo{M::kDeviceIndex, "error", "There are fewer devices of this kind than the index asks for.",
                       "Use a lower index; they count from 0."},
-    PluginMessageInfo{M::kQueryFailed, "warning", "The entry of the plugin refused this host.", "Install a plugin version made for this Tenon."},
+    PluginMessageInfo{M::kQueryFailed, "warning", "The entry of the plugin refused this host.",
+                      "Install a plugin version made for this Tenon."},
     PluginMessageInfo{M::kNoteDiffers, "warning", "The plugin says something else when loaded than its ABI note says.",
                       "Rebuild the plugin completely; report it to the vendor."},
     PluginMessageInfo{M::kBadDescriptor, "warning", "The descriptor of the plugin is not initialised or too short.",
                       "Start it with TENON_PLUGIN_DESCRIPTOR_HEAD; report it to the vendor."},
     PluginMessageInfo{M::kSmallTable, "warning", "An interface table ends before its required slots.",
                       "Set struct_size to the size of the table; report it to the vendor."},
-    PluginMessageInfo{M::kNullSlots, "warning", "Required slots of an interface are NULL.", "Report it to the vendor of the plugin."},
+    PluginMessageInfo{M::kNullSlots, "warning", "Required slots of an interface are NULL.",
+                      "Report it to the vendor of the plugin."},
     PluginMessageInfo{M::kBadInterface, "warning", "The list of interfaces is damaged, or contradicts the kind mask.",
                       "Report it to the vendor of the plugin."},
     PluginMessageInfo{M::kNoInterface, "error", "The plugin does not offer the interface that was asked for.",
@@ -102,9 +120,12 @@ constexpr std::array kMessages = {
     PluginMessageInfo{M::kCreateFailed, "warning", "The plugin could not start.", "The text is the plugin's own."},
     PluginMessageInfo{M::kThrew, "warning", "A C++ exception came out of the plugin, which the plugin ABI forbids.",
                       "Report it to the vendor: callbacks go through the wrappers of the SDK."},
-    PluginMessageInfo{M::kUnknownOption, "error", "`options:` has a key that the plugin does not know.", "Correct or remove the key."},
-    PluginMessageInfo{M::kBadOption, "error", "A value under `options:` has the wrong type or is out of range.", "Correct the value."},
-    PluginMessageInfo{M::kShutDown, "error", "The plugin was used after it had been shut down.", "A fault of the host or of the plugin; report it."},
+    PluginMessageInfo{M::kUnknownOption, "error", "`options:` has a key that the plugin does not know.",
+                      "Correct or remove the key."},
+    PluginMessageInfo{M::kBadOption, "error", "A value under `options:` has the wrong type or is out of range.",
+                      "Correct the value."},
+    PluginMessageInfo{M::kShutDown, "error", "The plugin was used after it had been shut down.",
+                      "A fault of the host or of the plugin; report it."},
     PluginMessageInfo{M::kForked, "error", "A plugin was used in a process forked after it had started.",
                       "Start worker processes before plugins, or let them start a program of their own."},
 };
@@ -127,9 +148,12 @@ PluginMessage PluginMessageOf(std::string_view text) {
 std::string PluginMessagePage() {
   std::string page =
       "# Messages about plugins\n\n"
-      "The number of a message never changes. `tenon plugin check FILE` prints the message for one file, `tenon doctor plugins`\n"
-      "for all that are found, with what to do. \"When unneeded\" is how the message appears when nothing in the run needs the plugin;\n"
-      "when the run needs it, or its entry says `required: true`, it is an error and the run ends with exit code 3 (2 when the\n"
+      "The number of a message never changes. `tenon plugin check FILE` prints the message for one file, `tenon doctor "
+      "plugins`\n"
+      "for all that are found, with what to do. \"When unneeded\" is how the message appears when nothing in the run "
+      "needs the plugin;\n"
+      "when the run needs it, or its entry says `required: true`, it is an error and the run ends with exit code 3 (2 "
+      "when the\n"
       "fault is in the config).\n\n"
       "| number | when unneeded | meaning | what to do |\n|---|---|---|---|\n";
   for (const PluginMessageInfo& info : kMessages) {
@@ -144,10 +168,13 @@ Code PluginStatusCode(PluginMessage message) {
     case M::kPinUnknown:
     case M::kPinOtherId:
     case M::kUnknownOption:
-    case M::kBadOption: return Code::kInvalidArgument;
+    case M::kBadOption:
+      return Code::kInvalidArgument;
     case M::kShutDown:
-    case M::kForked: return Code::kFailedPrecondition;
-    default: return Code::kUnavailable;
+    case M::kForked:
+      return Code::kFailedPrecondition;
+    default:
+      return Code::kUnavailable;
   }
 }
 

@@ -106,9 +106,11 @@ Code PluginStatusCode(PluginMessage message);
 
 // "TN-PLG-012 libvendor_npu.so: built for plugin ABI 1.9 ...". `subject` may be empty.
 template <class... Args>
-Status PluginError(PluginMessage message, std::string_view subject, fmt::format_string<Args...> format, Args&&... args) {
-  return Status(PluginStatusCode(message), fmt::format("{}{}{}{} {}", PluginCode(message), subject.empty() ? "" : " ", subject,
-                                                       subject.empty() ? "" : ":", fmt::format(format, std::forward<Args>(args)...)));
+Status PluginError(PluginMessage message, std::string_view subject, fmt::format_string<Args...> format,
+                   Args&&... args) {
+  return Status(PluginStatusCode(message),
+                fmt::format("{}{}{}{} {}", PluginCode(message), subject.empty() ? "" : " ", subject,
+                            subject.empty() ? "" : ":", fmt::format(format, std::forward<Args>(args)...)));
 }
 
 }  // namespace tenon

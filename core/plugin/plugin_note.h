@@ -14,11 +14,11 @@ struct PluginNote {
   std::uint16_t abi_minor = 0;          // built for
   std::uint16_t oldest_host_minor = 0;  // needed
   std::uint16_t draft = 0;
-  std::uint64_t kinds = 0;              // tenon_kind mask
-  std::uint64_t flags = 0;              // tenon_note_flag
-  std::uint64_t cpu_features = 0;       // tenon_cpu_feature mask
-  std::uint32_t sanitizer = 0;          // tenon_sanitizer_kind
-  std::string header_hash;              // hex
+  std::uint64_t kinds = 0;         // tenon_kind mask
+  std::uint64_t flags = 0;         // tenon_note_flag
+  std::uint64_t cpu_features = 0;  // tenon_cpu_feature mask
+  std::uint32_t sanitizer = 0;     // tenon_sanitizer_kind
+  std::string header_hash;         // hex
   std::string id;
   std::string version;
 

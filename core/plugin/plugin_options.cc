@@ -50,7 +50,8 @@ const ConfigNode* PluginOptions::Ask(std::string_view key, PluginOption declarat
   declaration.key = key;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const bool known = std::any_of(schema_.begin(), schema_.end(), [&](const PluginOption& option) { return option.key == key; });
+    const bool known =
+        std::any_of(schema_.begin(), schema_.end(), [&](const PluginOption& option) { return option.key == key; });
     if (!known) schema_.push_back(std::move(declaration));
   }
   const ConfigNode* node = &options_;
@@ -62,20 +63,23 @@ const ConfigNode* PluginOptions::Ask(std::string_view key, PluginOption declarat
 }
 
 Status PluginOptions::Bad(const ConfigNode& value, std::string_view key, const std::string& complaint) {
-  Status status = PluginError(PluginMessage::kBadOption, file_name_, "option '{}' {}", key, complaint).At(value.place().ToString());
+  Status status =
+      PluginError(PluginMessage::kBadOption, file_name_, "option '{}' {}", key, complaint).At(value.place().ToString());
   const std::lock_guard<std::mutex> lock(mutex_);
   if (problem_.ok()) problem_ = status;
   return status;
 }
 
-Result<std::int64_t> PluginOptions::Integer(std::string_view key, std::int64_t default_value, std::int64_t low, std::int64_t high,
-                                            std::string_view help) {
-  const ConfigNode* node = Ask(key, {"", "integer", std::to_string(default_value), Bounds(low, high), std::string(help)});
+Result<std::int64_t> PluginOptions::Integer(std::string_view key, std::int64_t default_value, std::int64_t low,
+                                            std::int64_t high, std::string_view help) {
+  const ConfigNode* node =
+      Ask(key, {"", "integer", std::to_string(default_value), Bounds(low, high), std::string(help)});
   if (node == nullptr) return default_value;
   std::string complaint;
   const std::optional<std::int64_t> value = ReadInteger(*node, complaint);
   if (!value) return Bad(*node, key, complaint);
-  if (*value < low || *value > high) return Bad(*node, key, fmt::format("must be {}, but is {}.", Bounds(low, high), *value));
+  if (*value < low || *value > high)
+    return Bad(*node, key, fmt::format("must be {}, but is {}.", Bounds(low, high), *value));
   return *value;
 }
 
@@ -97,7 +101,8 @@ Result<bool> PluginOptions::Flag(std::string_view key, bool default_value, std::
   return *value;
 }
 
-Result<std::string_view> PluginOptions::Text(std::string_view key, std::string_view default_value, std::string_view help) {
+Result<std::string_view> PluginOptions::Text(std::string_view key, std::string_view default_value,
+                                             std::string_view help) {
   const ConfigNode* node = Ask(key, {"", "text", std::string(default_value), "", std::string(help)});
   std::string text(default_value);
   if (node != nullptr) {
@@ -133,7 +138,9 @@ Status PluginOptions::UnknownKeys() const {
     const std::string nearest = NearestName(key.path, names);
     std::string hint = names.empty() ? "It has no options." : fmt::format("It knows {}.", JoinAnd(names));
     if (!nearest.empty()) hint = fmt::format("Did you mean '{}'? {}", nearest, hint);
-    problems.AddText(key.place, PluginError(PluginMessage::kUnknownOption, file_name_, "does not know the option '{}'. {}", key.path, hint).message());
+    problems.AddText(key.place, PluginError(PluginMessage::kUnknownOption, file_name_,
+                                            "does not know the option '{}'. {}", key.path, hint)
+                                    .message());
   }
   return problems.ToStatus();
 }

@@ -30,7 +30,8 @@ class PluginOptions {
 
   // Each gives the default when the key is absent. INVALID_ARGUMENT (TN-PLG-084, with the place) for another type or a
   // value out of bounds; it is also kept for problem().
-  Result<std::int64_t> Integer(std::string_view key, std::int64_t default_value, std::int64_t low, std::int64_t high, std::string_view help);
+  Result<std::int64_t> Integer(std::string_view key, std::int64_t default_value, std::int64_t low, std::int64_t high,
+                               std::string_view help);
   Result<double> Number(std::string_view key, double default_value, std::string_view help);
   Result<bool> Flag(std::string_view key, bool default_value, std::string_view help);
   // The text lives as long as this object.

@@ -12,10 +12,13 @@ namespace {
 
 PluginMessage TrustMessage(TrustFinding::Kind kind) {
   switch (kind) {
-    case TrustFinding::Kind::kFolderWritable: return PluginMessage::kFolderWritable;
-    case TrustFinding::Kind::kFileWritable: return PluginMessage::kFileWritable;
+    case TrustFinding::Kind::kFolderWritable:
+      return PluginMessage::kFolderWritable;
+    case TrustFinding::Kind::kFileWritable:
+      return PluginMessage::kFileWritable;
     case TrustFinding::Kind::kFileOwner:
-    case TrustFinding::Kind::kFolderOwner: return PluginMessage::kOtherOwner;
+    case TrustFinding::Kind::kFolderOwner:
+      return PluginMessage::kOtherOwner;
   }
   return PluginMessage::kOtherOwner;
 }
@@ -25,13 +28,16 @@ Status CheckTrusted(const OpenedFile& file, TrustPolicy policy, PluginPrecheck* 
   const std::vector<TrustFinding> findings = CheckTrust(file, out->real_path);
   if (findings.empty()) return Status();
   const TrustFinding& first = findings.front();
-  const std::string more = findings.size() > 1 ? fmt::format(" ({} more of this kind above or below it.)", findings.size() - 1) : "";
+  const std::string more =
+      findings.size() > 1 ? fmt::format(" ({} more of this kind above or below it.)", findings.size() - 1) : "";
   const PluginMessage message = TrustMessage(first.kind);
   if (policy == TrustPolicy::kStrict) {
-    return PluginError(message, out->file_name(), "refused: {} {}. {}, or set plugins.trust: warn.{}", first.path, first.reason, first.fix, more);
+    return PluginError(message, out->file_name(), "refused: {} {}. {}, or set plugins.trust: warn.{}", first.path,
+                       first.reason, first.fix, more);
   }
   out->warnings.push_back(
-      PluginError(message, out->file_name(), "{} {}, so others can change the code of the plugin. {}, or set plugins.trust: off.{}", first.path,
+      PluginError(message, out->file_name(),
+                  "{} {}, so others can change the code of the plugin. {}, or set plugins.trust: off.{}", first.path,
                   first.reason, first.fix, more)
           .message());
   return Status();
@@ -39,18 +45,22 @@ Status CheckTrusted(const OpenedFile& file, TrustPolicy policy, PluginPrecheck* 
 
 Status FileProblem(const ElfFile& elf, const std::string& name) {
   switch (elf.problem) {
-    case ElfProblem::kNone: return Status();
+    case ElfProblem::kNone:
+      return Status();
     case ElfProblem::kEmpty:
     case ElfProblem::kTruncated:
       return PluginError(PluginMessage::kTruncated, name, "is truncated: {}. Copy or install it again.", elf.detail);
     case ElfProblem::kNotElf:
-      return PluginError(PluginMessage::kNotElf, name, "is not a library: {}. Remove it, or correct the path.", elf.detail);
+      return PluginError(PluginMessage::kNotElf, name, "is not a library: {}. Remove it, or correct the path.",
+                         elf.detail);
     case ElfProblem::kWrongClass:
     case ElfProblem::kWrongMachine:
-      return PluginError(PluginMessage::kWrongMachine, name, "cannot run here: {}; this machine needs 64-bit {}. Install the file made for it.",
-                         elf.detail, ElfMachineName(HostElfMachine()));
+      return PluginError(PluginMessage::kWrongMachine, name,
+                         "cannot run here: {}; this machine needs 64-bit {}. Install the file made for it.", elf.detail,
+                         ElfMachineName(HostElfMachine()));
     case ElfProblem::kNotShared:
-      return PluginError(PluginMessage::kNotShared, name, "is not a shared library: {}. Link it with -shared, or correct the path.", elf.detail);
+      return PluginError(PluginMessage::kNotShared, name,
+                         "is not a shared library: {}. Link it with -shared, or correct the path.", elf.detail);
     case ElfProblem::kMalformed:
       return PluginError(PluginMessage::kMalformed, name, "is damaged: {}. Copy or install it again.", elf.detail);
     case ElfProblem::kUnreadable:
@@ -64,13 +74,14 @@ Status Check(const PluginFile& file, std::optional<TrustPolicy> trust, PluginPre
   Result<std::string> real = RealPath(file.path);
   if (!real.ok()) {
     const bool absent = real.status().code() == Code::kNotFound;
-    return PluginError(absent ? PluginMessage::kNotFound : PluginMessage::kUnreadable, name, "cannot be found at {}: {}.", file.path,
-                       real.status().message());
+    return PluginError(absent ? PluginMessage::kNotFound : PluginMessage::kUnreadable, name,
+                       "cannot be found at {}: {}.", file.path, real.status().message());
   }
   out->real_path = *real;
   Result<OpenedFile> opened = OpenedFile::Open(out->real_path);
   if (!opened.ok()) {
-    return PluginError(PluginMessage::kUnreadable, name, "cannot be opened at {}: {}.", out->real_path, opened.status().message());
+    return PluginError(PluginMessage::kUnreadable, name, "cannot be opened at {}: {}.", out->real_path,
+                       opened.status().message());
   }
   out->identity = opened->identity();
   const ElfFile elf = ReadElf(opened->descriptor());
@@ -80,12 +91,14 @@ Status Check(const PluginFile& file, std::optional<TrustPolicy> trust, PluginPre
   if (!note.ok()) return std::move(note).status();
   out->note = *note;
   out->has_note = true;
-  TENON_TRY(CheckTrusted(*opened, trust.value_or(IsSystemPath(out->real_path) ? TrustPolicy::kStrict : TrustPolicy::kWarn), out));
+  TENON_TRY(CheckTrusted(
+      *opened, trust.value_or(IsSystemPath(out->real_path) ? TrustPolicy::kStrict : TrustPolicy::kWarn), out));
   TENON_TRY(CheckPluginNote(out->note, name));
   if (!elf.Defines("tenon_plugin_query_v1")) {
-    return PluginError(PluginMessage::kNoEntry, name,
-                       "has an ABI note of {} but does not export tenon_plugin_query_v1. Declare the function with TENON_EXPORT.",
-                       out->note.id);
+    return PluginError(
+        PluginMessage::kNoEntry, name,
+        "has an ABI note of {} but does not export tenon_plugin_query_v1. Declare the function with TENON_EXPORT.",
+        out->note.id);
   }
   out->missing = FindMissingLibraries(elf, out->real_path);
   return Status();
@@ -109,12 +122,15 @@ PluginPrecheck PrecheckPlugin(const PluginFile& file, std::optional<TrustPolicy>
 
 Status MissingLibraryError(const PluginPrecheck& plugin, const MissingLibrary& missing) {
   std::string through;
-  for (std::size_t i = 1; i < missing.chain.size(); ++i) through += fmt::format("{}{}", i == 1 ? "" : ", which needs ", missing.chain[i]);
+  for (std::size_t i = 1; i < missing.chain.size(); ++i)
+    through += fmt::format("{}{}", i == 1 ? "" : ", which needs ", missing.chain[i]);
   if (!through.empty()) through += ", which needs ";
   return PluginError(PluginMessage::kMissingLibrary, plugin.file_name(),
-                     "cannot be opened: needs {}{}, which the dynamic linker did not find. Checked: {}. Install the package that holds "
+                     "cannot be opened: needs {}{}, which the dynamic linker did not find. Checked: {}. Install the "
+                     "package that holds "
                      "{}, or add its folder to LD_LIBRARY_PATH.",
-                     through, missing.name, missing.folders.empty() ? "the linker's cache" : Join(missing.folders, ", "), missing.name);
+                     through, missing.name,
+                     missing.folders.empty() ? "the linker's cache" : Join(missing.folders, ", "), missing.name);
 }
 
 }  // namespace tenon

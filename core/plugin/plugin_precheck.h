@@ -20,11 +20,11 @@ struct PluginPrecheck {
   FileIdentity identity;
   PluginOrigin origin = PluginOrigin::kDefaultFolder;
   bool has_note = false;
-  PluginNote note;                        // when has_note
-  std::string build_id;                   // hex, may be empty
-  std::vector<std::string> warnings;      // trust findings that are tolerated
-  std::vector<MissingLibrary> missing;    // libraries that the linker will probably not find
-  Status status;                          // why it must not be opened; OK otherwise
+  PluginNote note;                      // when has_note
+  std::string build_id;                 // hex, may be empty
+  std::vector<std::string> warnings;    // trust findings that are tolerated
+  std::vector<MissingLibrary> missing;  // libraries that the linker will probably not find
+  Status status;                        // why it must not be opened; OK otherwise
 
   std::string file_name() const;
   // "/a/b.so (build id 8c82f1)" for messages

@@ -74,7 +74,8 @@ void PluginRegistry::CheckFiles() {
     candidate->check = PrecheckPlugin(file, config_.trust);
     candidate->problem = candidate->check.status;
     for (const std::string& alias : file.aliases) {
-      TENON_LOG(kInfo, "plugin", "{} {} and {} are the same file; it is used once.", PluginCode(PluginMessage::kSameFile), file.path, alias);
+      TENON_LOG(kInfo, "plugin", "{} {} and {} are the same file; it is used once.",
+                PluginCode(PluginMessage::kSameFile), file.path, alias);
     }
     candidates_.push_back(std::move(candidate));
   }
@@ -114,12 +115,13 @@ void PluginRegistry::ResolveSameId(const std::string& id, const std::vector<Cand
     return;
   }
   Candidate* first = claims.front();
-  const bool same_build = !first->check.build_id.empty() && std::all_of(claims.begin(), claims.end(), [first](const Candidate* claim) {
-                            return claim->check.build_id == first->check.build_id;
-                          });
+  const bool same_build =
+      !first->check.build_id.empty() && std::all_of(claims.begin(), claims.end(), [first](const Candidate* claim) {
+        return claim->check.build_id == first->check.build_id;
+      });
   if (same_build) {
-    TENON_LOG(kInfo, "plugin", "{} {} and {} are the same build of {}; the first is used.", PluginCode(PluginMessage::kSameFile),
-              first->check.path, claims[1]->check.path, id);
+    TENON_LOG(kInfo, "plugin", "{} {} and {} are the same build of {}; the first is used.",
+              PluginCode(PluginMessage::kSameFile), first->check.path, claims[1]->check.path, id);
     return choose(first, "it is the same build");
   }
   // A file named by its path in `load` is a choice; two of them are not.
@@ -129,27 +131,31 @@ void PluginRegistry::ResolveSameId(const std::string& id, const std::vector<Cand
   }
   std::string list;
   for (const Candidate* claim : claims) {
-    list += fmt::format("{}{} ({}, build {})", list.empty() ? "" : " and ", claim->check.path, claim->check.note.version,
-                        claim->check.build_id.empty() ? "id unknown" : claim->check.build_id.substr(0, 12));
+    list +=
+        fmt::format("{}{} ({}, build {})", list.empty() ? "" : " and ", claim->check.path, claim->check.note.version,
+                    claim->check.build_id.empty() ? "id unknown" : claim->check.build_id.substr(0, 12));
   }
-  const Status problem = PluginError(PluginMessage::kSameId, "", "{} plugins claim id {}: {}. Remove one, or write plugins: {{pin: {{{}: {}}}}}.",
-                                     claims.size() == 2 ? "two" : std::to_string(claims.size()), id, list, id, first->check.path);
+  const Status problem = PluginError(
+      PluginMessage::kSameId, "", "{} plugins claim id {}: {}. Remove one, or write plugins: {{pin: {{{}: {}}}}}.",
+      claims.size() == 2 ? "two" : std::to_string(claims.size()), id, list, id, first->check.path);
   for (Candidate* claim : claims) claim->problem = problem;
 }
 
 Status PluginRegistry::CheckPins() {
   for (const auto& pin : config_.pin) {
     const auto file = std::find_if(candidates_.begin(), candidates_.end(), [&pin](const auto& candidate) {
-      return candidate->check.path == pin.second || (candidate->check.identity.inode != 0 && IdentityOf(pin.second).ok() &&
-                                                     candidate->check.identity == *IdentityOf(pin.second));
+      return candidate->check.path == pin.second ||
+             (candidate->check.identity.inode != 0 && IdentityOf(pin.second).ok() &&
+              candidate->check.identity == *IdentityOf(pin.second));
     });
     if (file == candidates_.end() || !(*file)->check.has_note) {
       const std::string reason = file == candidates_.end() ? "it was not found" : (*file)->problem.message();
-      return PluginError(PluginMessage::kPinUnknown, "", "plugins.pin names {} for {}, which cannot be used: {}", pin.second, pin.first, reason);
+      return PluginError(PluginMessage::kPinUnknown, "", "plugins.pin names {} for {}, which cannot be used: {}",
+                         pin.second, pin.first, reason);
     }
     if ((*file)->check.note.id != pin.first) {
-      return PluginError(PluginMessage::kPinOtherId, "", "plugins.pin names {} for {}, but its plugin id is {}.", pin.second, pin.first,
-                         (*file)->check.note.id);
+      return PluginError(PluginMessage::kPinOtherId, "", "plugins.pin names {} for {}, but its plugin id is {}.",
+                         pin.second, pin.first, (*file)->check.note.id);
     }
   }
   return Status();
@@ -158,12 +164,14 @@ Status PluginRegistry::CheckPins() {
 void PluginRegistry::WarnAboutFiles() {
   for (const SearchedFolder& folder : search_.folders) {
     if (!folder.problem.empty() && folder.origin != PluginOrigin::kDefaultFolder) {
-      Warn(fmt::format("{} {} names the folder {}, which cannot be read: {}.", PluginCode(PluginMessage::kFolderUnreadable),
-                       PluginOriginName(folder.origin), folder.path, folder.problem));
+      Warn(fmt::format("{} {} names the folder {}, which cannot be read: {}.",
+                       PluginCode(PluginMessage::kFolderUnreadable), PluginOriginName(folder.origin), folder.path,
+                       folder.problem));
     }
   }
   if (candidates_.empty()) {
-    TENON_LOG(kInfo, "plugin", "{} No plugin was found. Searched: {}.", PluginCode(PluginMessage::kNothingFound), search_.DescribeFolders());
+    TENON_LOG(kInfo, "plugin", "{} No plugin was found. Searched: {}.", PluginCode(PluginMessage::kNothingFound),
+              search_.DescribeFolders());
   }
   for (const auto& candidate : candidates_) {
     for (const std::string& warning : candidate->check.warnings) Warn(warning);
@@ -195,15 +203,17 @@ Status PluginRegistry::LoadEntry(std::size_t entry) {
   const PluginLoadEntry& wanted = config_.load[entry];
   const int file = search_.load_files[entry];
   if (file < 0) {
-    return PluginError(PluginMessage::kNotFound, wanted.text(),
-                       "no file {0}.so or lib{0}.so in the folders searched: {1}. Write the path of the file, or add its folder to "
-                       "plugins.search.",
-                       wanted.name, search_.DescribeFolders());
+    return PluginError(
+        PluginMessage::kNotFound, wanted.text(),
+        "no file {0}.so or lib{0}.so in the folders searched: {1}. Write the path of the file, or add its folder to "
+        "plugins.search.",
+        wanted.name, search_.DescribeFolders());
   }
   Candidate* candidate = candidates_[static_cast<std::size_t>(file)].get();
   if (!candidate->skipped.empty()) {  // another file of the same id takes its place
     for (const auto& other : candidates_) {
-      if (other->problem.ok() && other->skipped.empty() && other->check.note.id == candidate->check.note.id) candidate = other.get();
+      if (other->problem.ok() && other->skipped.empty() && other->check.note.id == candidate->check.note.id)
+        candidate = other.get();
     }
   }
   return Create(candidate);
@@ -212,7 +222,9 @@ Status PluginRegistry::LoadEntry(std::size_t entry) {
 Status PluginRegistry::EntryProblem(std::size_t entry, Status status) const {
   const PluginLoadEntry& wanted = config_.load[entry];
   const int file = search_.load_files[entry];
-  if (file >= 0) status = std::move(status).While(fmt::format("loading {}", candidates_[static_cast<std::size_t>(file)]->check.Describe()));
+  if (file >= 0)
+    status = std::move(status).While(
+        fmt::format("loading {}", candidates_[static_cast<std::size_t>(file)]->check.Describe()));
   status = std::move(status).While(fmt::format("loading plugin {} of {} listed in {}", entry + 1, config_.load.size(),
                                                config_.file.empty() ? "plugins.load" : config_.file));
   return std::move(status).At(wanted.place.ToString());
@@ -229,13 +241,16 @@ Status PluginRegistry::Open(Candidate* candidate) {
     candidate->problem = library.status();
     return candidate->problem;
   }
-  const ConfigNode options = candidate->load_entry < 0 ? ConfigNode() : config_.load[static_cast<std::size_t>(candidate->load_entry)].options;
+  const ConfigNode options =
+      candidate->load_entry < 0 ? ConfigNode() : config_.load[static_cast<std::size_t>(candidate->load_entry)].options;
   candidate->plugin = std::make_unique<Plugin>(*library, options_.host, options);
   return Status();
 }
 
 Status PluginRegistry::Create(Candidate* candidate) {
-  if (shut_down_) return PluginError(PluginMessage::kShutDown, candidate->check.file_name(), "is needed after the plugins were shut down.");
+  if (shut_down_)
+    return PluginError(PluginMessage::kShutDown, candidate->check.file_name(),
+                       "is needed after the plugins were shut down.");
   TENON_TRY(Open(candidate));
   if (candidate->created()) return Status();
   Status status = candidate->plugin->Create();
@@ -249,7 +264,8 @@ Status PluginRegistry::Create(Candidate* candidate) {
       // It may still be of use for operators; whoever needs its devices sees the reason.
       Warn(devices.status().message());
     }
-    TENON_LOG(kInfo, "plugin", "loaded {} {} from {}", candidate->plugin->id(), candidate->plugin->version(), candidate->check.Describe());
+    TENON_LOG(kInfo, "plugin", "loaded {} {} from {}", candidate->plugin->id(), candidate->plugin->version(),
+              candidate->check.Describe());
     return status;
   }
   candidate->problem = status;
@@ -300,10 +316,12 @@ void PluginRegistry::OpenDevicePlugins(const std::string& kind) {
 Result<const PluginDevice*> PluginRegistry::FindDevice(const std::string& text) {
   std::string kind;
   std::uint32_t index = 0;
-  if (!SplitDevice(text, &kind, &index)) return InvalidArgument("The device '{}' is not a kind or kind:index, such as cpu or npu:1.", text);
+  if (!SplitDevice(text, &kind, &index))
+    return InvalidArgument("The device '{}' is not a kind or kind:index, such as cpu or npu:1.", text);
   const auto offered = [this, &kind] {
     return std::any_of(creation_order_.begin(), creation_order_.end(), [&kind](const Candidate* candidate) {
-      return std::any_of(candidate->devices.begin(), candidate->devices.end(), [&kind](const PluginDevice& device) { return device.kind == kind; });
+      return std::any_of(candidate->devices.begin(), candidate->devices.end(),
+                         [&kind](const PluginDevice& device) { return device.kind == kind; });
     });
   };
   if (!offered()) OpenDevicePlugins(kind);
@@ -315,7 +333,8 @@ Result<const PluginDevice*> PluginRegistry::ChooseDevice(const std::string& kind
   const Candidate* best = nullptr;
   const Candidate* tie = nullptr;
   for (const Candidate* candidate : creation_order_) {
-    const bool offers = std::any_of(candidate->devices.begin(), candidate->devices.end(), [&kind](const PluginDevice& device) { return device.kind == kind; });
+    const bool offers = std::any_of(candidate->devices.begin(), candidate->devices.end(),
+                                    [&kind](const PluginDevice& device) { return device.kind == kind; });
     if (!offers) continue;
     const int priority = Priority(candidate->plugin->id());
     if (best == nullptr || priority > Priority(best->plugin->id())) {
@@ -326,8 +345,11 @@ Result<const PluginDevice*> PluginRegistry::ChooseDevice(const std::string& kind
     }
   }
   if (tie != nullptr) {
-    return PluginError(PluginMessage::kSameDeviceKind, "", "two plugins offer the device kind '{}': {} ({}) and {} ({}). Write plugins: {{priority: {{{}: 1}}}}, or load only one.",
-                       kind, best->plugin->id(), best->check.path, tie->plugin->id(), tie->check.path, best->plugin->id());
+    return PluginError(PluginMessage::kSameDeviceKind, "",
+                       "two plugins offer the device kind '{}': {} ({}) and {} ({}). Write plugins: {{priority: {{{}: "
+                       "1}}}}, or load only one.",
+                       kind, best->plugin->id(), best->check.path, tie->plugin->id(), tie->check.path,
+                       best->plugin->id());
   }
   std::uint32_t count = 0;
   for (const PluginDevice& device : best->devices) {
@@ -335,7 +357,9 @@ Result<const PluginDevice*> PluginRegistry::ChooseDevice(const std::string& kind
     if (device.kind_index == index) return &device;
     ++count;
   }
-  return PluginError(PluginMessage::kDeviceIndex, "", "there is no device {}:{}; {} offers {} of kind '{}', counted from 0.", kind, index, best->plugin->id(), count, kind);
+  return PluginError(PluginMessage::kDeviceIndex, "",
+                     "there is no device {}:{}; {} offers {} of kind '{}', counted from 0.", kind, index,
+                     best->plugin->id(), count, kind);
 }
 
 Status PluginRegistry::NoDevice(const std::string& kind) const {
@@ -346,21 +370,25 @@ Status PluginRegistry::NoDevice(const std::string& kind) const {
   for (const auto& candidate : candidates_) {
     for (const PluginDevice& device : candidate->devices) know(device.kind);
     // Device plugins that were opened but not created, because their kernels are for other kinds.
-    const bool is_device = candidate->plugin != nullptr && candidate->plugin->Interface<tenon_device_vtable>() != nullptr;
+    const bool is_device =
+        candidate->plugin != nullptr && candidate->plugin->Interface<tenon_device_vtable>() != nullptr;
     if (!is_device || candidate->created()) continue;
     for (const std::string& name : candidate->plugin->KernelDeviceKinds()) know(name);
   }
   for (const Candidate* candidate : creation_order_) {
     if (!Contains(candidate->plugin->KernelDeviceKinds(), kind)) continue;
     Result<std::vector<PluginDevice>> devices = candidate->plugin->ListDevices();
-    return PluginError(PluginMessage::kNoDevices, "", "device kind '{}' is known ({} is loaded) but reports 0 devices{}", kind, candidate->plugin->id(),
-                       devices.ok() ? "." : ": " + devices.status().message());
+    return PluginError(PluginMessage::kNoDevices, "",
+                       "device kind '{}' is known ({} is loaded) but reports 0 devices{}", kind,
+                       candidate->plugin->id(), devices.ok() ? "." : ": " + devices.status().message());
   }
   const std::string nearest = NearestName(kind, known);
   std::string text = fmt::format("no plugin offers the device kind '{}'", kind);
   if (!nearest.empty()) text += fmt::format("; did you mean '{}'?", nearest);
-  text += known.empty() ? "; no device kind is known." : fmt::format("{} Known kinds: {}.", nearest.empty() ? "." : "", JoinAnd(known));
-  return PluginError(PluginMessage::kUnknownDeviceKind, "", "{} Searched: {}.{}", text, search_.DescribeFolders(), FailedReasons(TENON_KIND_DEVICE));
+  text += known.empty() ? "; no device kind is known."
+                        : fmt::format("{} Known kinds: {}.", nearest.empty() ? "." : "", JoinAnd(known));
+  return PluginError(PluginMessage::kUnknownDeviceKind, "", "{} Searched: {}.{}", text, search_.DescribeFolders(),
+                     FailedReasons(TENON_KIND_DEVICE));
 }
 
 // " Not loaded: ..." for every file that might have offered a kind and has a problem.
@@ -368,7 +396,9 @@ std::string PluginRegistry::FailedReasons(std::uint64_t kind) const {
   std::string text;
   const auto add = [&text](const std::string& reason) { text += fmt::format("\n - Not loaded: {}", reason); };
   for (std::size_t i = 0; i < config_.load.size(); ++i) {
-    if (search_.load_files[i] < 0) add(fmt::format("{} {} is in none of these folders.", PluginCode(PluginMessage::kNotFound), config_.load[i].name));
+    if (search_.load_files[i] < 0)
+      add(fmt::format("{} {} is in none of these folders.", PluginCode(PluginMessage::kNotFound),
+                      config_.load[i].name));
   }
   for (const auto& candidate : candidates_) {
     if (candidate->problem.ok()) continue;
@@ -403,8 +433,10 @@ Status PluginRegistry::RequireOperator(const std::string& domain, const std::str
     }
   }
   const std::string nearest = NearestName(op_type, same_domain);
-  return PluginError(PluginMessage::kUnknownOperator, "", "no plugin defines the operator '{}' of domain '{}'.{} Searched: {}.{}", op_type, domain,
-                     nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest), search_.DescribeFolders(), FailedReasons(TENON_KIND_OP));
+  return PluginError(PluginMessage::kUnknownOperator, "",
+                     "no plugin defines the operator '{}' of domain '{}'.{} Searched: {}.{}", op_type, domain,
+                     nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest), search_.DescribeFolders(),
+                     FailedReasons(TENON_KIND_OP));
 }
 
 Result<std::vector<Plugin*>> PluginRegistry::FindCollectives(const std::string& name) {
@@ -432,8 +464,8 @@ Result<std::vector<Plugin*>> PluginRegistry::FindCollectives(const std::string& 
   }
   if (!chosen.empty()) return chosen;
   return PluginError(PluginMessage::kNoCollective, "", "no plugin offers {}. Searched: {}.{}",
-                     any ? std::string("collectives") : fmt::format("the collectives '{}'", name), search_.DescribeFolders(),
-                     FailedReasons(TENON_KIND_COLLECTIVE));
+                     any ? std::string("collectives") : fmt::format("the collectives '{}'", name),
+                     search_.DescribeFolders(), FailedReasons(TENON_KIND_COLLECTIVE));
 }
 
 int PluginRegistry::Priority(std::string_view id) const {
@@ -444,7 +476,8 @@ int PluginRegistry::Priority(std::string_view id) const {
 std::vector<Plugin*> PluginRegistry::plugins() const {
   std::vector<Plugin*> all;
   for (const Candidate* candidate : creation_order_) all.push_back(candidate->plugin.get());
-  std::stable_sort(all.begin(), all.end(), [this](const Plugin* a, const Plugin* b) { return Priority(a->id()) > Priority(b->id()); });
+  std::stable_sort(all.begin(), all.end(),
+                   [this](const Plugin* a, const Plugin* b) { return Priority(a->id()) > Priority(b->id()); });
   return all;
 }
 
@@ -502,7 +535,8 @@ std::vector<PluginReport> PluginRegistry::Reports() const {
 void PluginRegistry::Shutdown() {
   if (shut_down_) return;
   shut_down_ = true;
-  for (auto candidate = creation_order_.rbegin(); candidate != creation_order_.rend(); ++candidate) (*candidate)->plugin->Destroy();
+  for (auto candidate = creation_order_.rbegin(); candidate != creation_order_.rend(); ++candidate)
+    (*candidate)->plugin->Destroy();
   creation_order_.clear();
 }
 

@@ -92,12 +92,12 @@ class PluginRegistry {
  private:
   struct Candidate {
     PluginPrecheck check;
-    std::unique_ptr<Plugin> plugin;       // once opened
-    std::vector<PluginDevice> devices;    // once created
-    Status problem;                       // why it is not loaded, when something is wrong
-    std::string skipped;                  // why it is not loaded, when nothing is wrong
-    int load_entry = -1;                  // its entry in config_.load
-    bool opened = false;                  // was tried
+    std::unique_ptr<Plugin> plugin;     // once opened
+    std::vector<PluginDevice> devices;  // once created
+    Status problem;                     // why it is not loaded, when something is wrong
+    std::string skipped;                // why it is not loaded, when nothing is wrong
+    int load_entry = -1;                // its entry in config_.load
+    bool opened = false;                // was tried
     bool created() const { return plugin != nullptr && plugin->created(); }
     bool usable() const { return problem.ok() && skipped.empty(); }
   };

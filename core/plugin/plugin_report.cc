@@ -39,16 +39,20 @@ std::string Wrap(const std::string& text, std::size_t indent, std::size_t width)
 // Built and effective: "1.2/1.0 draft".
 std::string Abi(const PluginReport& report) {
   if (report.abi_built.empty()) return "-";
-  return report.abi_built + (report.abi_effective.empty() ? "" : "/" + report.abi_effective) + (report.draft ? " draft" : "");
+  return report.abi_built + (report.abi_effective.empty() ? "" : "/" + report.abi_effective) +
+         (report.draft ? " draft" : "");
 }
 
 }  // namespace
 
 const char* PluginStateName(PluginState state) {
   switch (state) {
-    case PluginState::kLoaded: return "loaded";
-    case PluginState::kSkipped: return "skipped";
-    case PluginState::kRefused: return "refused";
+    case PluginState::kLoaded:
+      return "loaded";
+    case PluginState::kSkipped:
+      return "skipped";
+    case PluginState::kRefused:
+      return "refused";
   }
   return "";
 }
@@ -79,19 +83,24 @@ std::string PluginReportsToText(std::span<const PluginReport> reports, int width
     return std::min(size, most);
   };
   const auto id_of = [](const PluginReport& report) { return report.id.empty() ? std::string("-") : report.id; };
-  const auto devices_of = [](const PluginReport& report) { return report.devices.empty() ? std::string("-") : Join(report.devices, ","); };
+  const auto devices_of = [](const PluginReport& report) {
+    return report.devices.empty() ? std::string("-") : Join(report.devices, ",");
+  };
   const std::size_t id_width = widest(2, 32, id_of);
   const std::size_t version_width = widest(7, 10, [](const PluginReport& report) { return report.version; });
   const std::size_t device_width = widest(7, 14, devices_of);
-  const auto row = [&](const std::string& id, const std::string& version, const std::string& abi, const std::string& state,
-                       const std::string& devices, const std::string& ops, const std::string& build) {
-    return fmt::format("{:<{}}  {:<{}}  {:<13}  {:<7}  {:<{}}  {:>4}  {}\n", Cut(id, id_width), id_width, Cut(version, version_width),
-                       version_width, abi, state, Cut(devices, device_width), device_width, ops, build);
+  const auto row = [&](const std::string& id, const std::string& version, const std::string& abi,
+                       const std::string& state, const std::string& devices, const std::string& ops,
+                       const std::string& build) {
+    return fmt::format("{:<{}}  {:<{}}  {:<13}  {:<7}  {:<{}}  {:>4}  {}\n", Cut(id, id_width), id_width,
+                       Cut(version, version_width), version_width, abi, state, Cut(devices, device_width), device_width,
+                       ops, build);
   };
   std::string text = row("ID", "VERSION", "ABI", "STATE", "DEVICES", "OPS", "BUILD");
   for (const PluginReport& report : reports) {
-    text += row(id_of(report), report.version.empty() ? "-" : report.version, Abi(report), PluginStateName(report.state), devices_of(report),
-                std::to_string(report.ops), report.build_id.empty() ? "-" : report.build_id.substr(0, 8));
+    text += row(id_of(report), report.version.empty() ? "-" : report.version, Abi(report),
+                PluginStateName(report.state), devices_of(report), std::to_string(report.ops),
+                report.build_id.empty() ? "-" : report.build_id.substr(0, 8));
     text += "    " + report.path + "\n";
     if (!report.reason.empty()) text += Wrap(report.reason, 4, columns);
   }
@@ -101,7 +110,8 @@ std::string PluginReportsToText(std::span<const PluginReport> reports, int width
 std::string PluginReportsFingerprint(std::span<const PluginReport> reports) {
   std::vector<std::string> lines;
   for (const PluginReport& report : reports) {
-    if (report.state == PluginState::kLoaded) lines.push_back(fmt::format("{} {} {}\n", report.id, report.version, report.build_id));
+    if (report.state == PluginState::kLoaded)
+      lines.push_back(fmt::format("{} {} {}\n", report.id, report.version, report.build_id));
   }
   std::sort(lines.begin(), lines.end());
   Sha256 hash;

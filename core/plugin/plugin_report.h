@@ -18,11 +18,11 @@ enum class PluginState {
 
 // What is known about one plugin file: a row of `tenon plugin list` and of summary.json (architecture.md 7.2).
 struct PluginReport {
-  std::string id;       // empty when the file told none
+  std::string id;  // empty when the file told none
   std::string path;
   PluginState state = PluginState::kSkipped;
-  std::string code;     // "TN-PLG-012", or empty
-  std::string reason;   // a sentence; empty when loaded
+  std::string code;           // "TN-PLG-012", or empty
+  std::string reason;         // a sentence; empty when loaded
   std::string abi_built;      // "1.0", or empty
   std::string abi_effective;  // likewise
   bool draft = false;

@@ -56,11 +56,16 @@ class Search {
 
   Status AddFolders() {
     for (const std::string& folder : options_.plugin_dirs) {
-      if (folder.empty()) return PluginError(PluginMessage::kEmptySearchElement, "", "--plugin-dir is empty; it needs a folder. The current folder is written as '.'.");
+      if (folder.empty())
+        return PluginError(PluginMessage::kEmptySearchElement, "",
+                           "--plugin-dir is empty; it needs a folder. The current folder is written as '.'.");
       AddFolder(AbsolutePath(folder, CurrentFolder()), PluginOrigin::kPluginDir);
     }
     for (const std::string& folder : config_.search) {
-      if (folder.empty()) return PluginError(PluginMessage::kEmptySearchElement, "", "plugins.search has an empty element; each needs a folder. The folder of the file is written as './'.");
+      if (folder.empty())
+        return PluginError(
+            PluginMessage::kEmptySearchElement, "",
+            "plugins.search has an empty element; each needs a folder. The folder of the file is written as './'.");
       AddFolder(folder, PluginOrigin::kSearch);
     }
     if (options_.use_environment && !IsSecureExec()) {
@@ -68,7 +73,10 @@ class Search {
       if (!path.empty()) {
         for (const std::string& folder : Split(path, ':')) {
           if (folder.empty()) {
-            return PluginError(PluginMessage::kEmptySearchElement, "", "TENON_PLUGIN_PATH='{}' has an empty element; it does not mean the current folder. Remove the extra colon.", path);
+            return PluginError(PluginMessage::kEmptySearchElement, "",
+                               "TENON_PLUGIN_PATH='{}' has an empty element; it does not mean the current folder. "
+                               "Remove the extra colon.",
+                               path);
           }
           AddFolder(AbsolutePath(folder, CurrentFolder()), PluginOrigin::kEnvironment);
         }
@@ -104,7 +112,8 @@ class Search {
       for (const std::string& candidate : {folder.path + "/" + base + ".so", folder.path + "/lib" + base + ".so"}) {
         for (std::size_t i = 0; i < result_.files.size(); ++i) {
           const PluginFile& file = result_.files[i];
-          if (file.path == candidate || std::find(file.aliases.begin(), file.aliases.end(), candidate) != file.aliases.end()) {
+          if (file.path == candidate ||
+              std::find(file.aliases.begin(), file.aliases.end(), candidate) != file.aliases.end()) {
             return static_cast<int>(i);
           }
         }
@@ -122,12 +131,18 @@ class Search {
 
 const char* PluginOriginName(PluginOrigin origin) {
   switch (origin) {
-    case PluginOrigin::kLoadPath: return "plugins.load";
-    case PluginOrigin::kPinned: return "plugins.pin";
-    case PluginOrigin::kPluginDir: return "--plugin-dir";
-    case PluginOrigin::kSearch: return "plugins.search";
-    case PluginOrigin::kEnvironment: return "TENON_PLUGIN_PATH";
-    case PluginOrigin::kDefaultFolder: return "the default folder";
+    case PluginOrigin::kLoadPath:
+      return "plugins.load";
+    case PluginOrigin::kPinned:
+      return "plugins.pin";
+    case PluginOrigin::kPluginDir:
+      return "--plugin-dir";
+    case PluginOrigin::kSearch:
+      return "plugins.search";
+    case PluginOrigin::kEnvironment:
+      return "TENON_PLUGIN_PATH";
+    case PluginOrigin::kDefaultFolder:
+      return "the default folder";
   }
   return "";
 }

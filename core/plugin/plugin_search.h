@@ -18,24 +18,24 @@ const char* PluginOriginName(PluginOrigin origin);
 
 // A file that could be a plugin. Nothing of it was read yet.
 struct PluginFile {
-  std::string path;                  // absolute, as found
+  std::string path;  // absolute, as found
   PluginOrigin origin = PluginOrigin::kDefaultFolder;
-  std::vector<std::string> aliases;  // further paths that lead to the same file
+  std::vector<std::string> aliases;      // further paths that lead to the same file
   std::optional<FileIdentity> identity;  // none: the path leads nowhere
 };
 
 struct SearchedFolder {
   std::string path;
   PluginOrigin origin;
-  int files = 0;          // *.so in it
-  std::string problem;    // why it could not be read; empty = read
+  int files = 0;        // *.so in it
+  std::string problem;  // why it could not be read; empty = read
 };
 
 // Folders to search besides those of the config.
 struct PluginSearchOptions {
-  std::vector<std::string> plugin_dirs;          // --plugin-dir, relative to the current folder
-  std::optional<std::string> default_folder;     // none: <exe>/../lib/tenon/plugins; empty: not searched
-  bool use_environment = true;                   // TENON_PLUGIN_PATH; never used when the process has raised rights
+  std::vector<std::string> plugin_dirs;       // --plugin-dir, relative to the current folder
+  std::optional<std::string> default_folder;  // none: <exe>/../lib/tenon/plugins; empty: not searched
+  bool use_environment = true;                // TENON_PLUGIN_PATH; never used when the process has raised rights
 };
 
 // The files found, each once, in the order of the search, and for each entry of `config.load` the index of its file

@@ -48,22 +48,29 @@ std::int64_t FloorDivInt(std::int64_t a, std::int64_t b) {
 
 std::int64_t Apply(DimOp op, std::int64_t a, std::int64_t b) {
   switch (op) {
-    case DimOp::kAdd: return a + b;
-    case DimOp::kSub: return a - b;
-    case DimOp::kMul: return a * b;
-    case DimOp::kFloorDiv: return b == 0 ? 0 : FloorDivInt(a, b);
-    case DimOp::kCeilDiv: return b == 0 ? 0 : -FloorDivInt(-a, b);
-    case DimOp::kMod: return b == 0 ? 0 : a - FloorDivInt(a, b) * b;
-    case DimOp::kMin: return std::min(a, b);
-    case DimOp::kMax: return std::max(a, b);
-    case DimOp::kSymbol: break;
+    case DimOp::kAdd:
+      return a + b;
+    case DimOp::kSub:
+      return a - b;
+    case DimOp::kMul:
+      return a * b;
+    case DimOp::kFloorDiv:
+      return b == 0 ? 0 : FloorDivInt(a, b);
+    case DimOp::kCeilDiv:
+      return b == 0 ? 0 : -FloorDivInt(-a, b);
+    case DimOp::kMod:
+      return b == 0 ? 0 : a - FloorDivInt(a, b) * b;
+    case DimOp::kMin:
+      return std::min(a, b);
+    case DimOp::kMax:
+      return std::max(a, b);
+    case DimOp::kSymbol:
+      break;
   }
   return 0;
 }
 
-bool Commutes(DimOp op) {
-  return op == DimOp::kAdd || op == DimOp::kMul || op == DimOp::kMin || op == DimOp::kMax;
-}
+bool Commutes(DimOp op) { return op == DimOp::kAdd || op == DimOp::kMul || op == DimOp::kMin || op == DimOp::kMax; }
 
 Dim Combine(DimOp op, Dim a, Dim b) {
   if (a.known() && b.known()) return Apply(op, a.value(), b.value());
@@ -77,15 +84,24 @@ Dim Combine(DimOp op, Dim a, Dim b) {
 
 std::string_view SignOf(DimOp op) {
   switch (op) {
-    case DimOp::kAdd: return "+";
-    case DimOp::kSub: return "-";
-    case DimOp::kMul: return "*";
-    case DimOp::kFloorDiv: return "//";
-    case DimOp::kCeilDiv: return "/^";
-    case DimOp::kMod: return "mod";
-    case DimOp::kMin: return "min";
-    case DimOp::kMax: return "max";
-    case DimOp::kSymbol: break;
+    case DimOp::kAdd:
+      return "+";
+    case DimOp::kSub:
+      return "-";
+    case DimOp::kMul:
+      return "*";
+    case DimOp::kFloorDiv:
+      return "//";
+    case DimOp::kCeilDiv:
+      return "/^";
+    case DimOp::kMod:
+      return "mod";
+    case DimOp::kMin:
+      return "min";
+    case DimOp::kMax:
+      return "max";
+    case DimOp::kSymbol:
+      break;
   }
   return "";
 }

@@ -19,16 +19,16 @@ struct DimNode;  // an interned symbolic expression; lives as long as the proces
 // exactly when they are the same expression. A value of two words; any thread.
 class Dim {
  public:
-  constexpr Dim() = default;                                // 0
-  constexpr Dim(std::int64_t value) : value_(value) {}      // NOLINT: counts are dims
-  static Dim Symbol(std::string_view name);                 // the same name is the same symbol
+  constexpr Dim() = default;                            // 0
+  constexpr Dim(std::int64_t value) : value_(value) {}  // NOLINT: counts are dims
+  static Dim Symbol(std::string_view name);             // the same name is the same symbol
 
   bool known() const { return node_ == nullptr; }
-  std::int64_t value() const { return value_; }             // requires known()
+  std::int64_t value() const { return value_; }  // requires known()
   bool Is(std::int64_t value) const { return known() && value_ == value; }
   const DimNode* node() const { return node_; }
   bool operator==(const Dim&) const = default;
-  std::string ToString() const;                             // "32", "N", "(N * 2)"
+  std::string ToString() const;  // "32", "N", "(N * 2)"
 
  private:
   friend Dim MakeDim(const DimNode* node);
@@ -63,10 +63,10 @@ class SymShape {
   void push_back(Dim dim);
   std::span<const Dim> dims() const { return {dims_.data(), static_cast<std::size_t>(rank_)}; }
   bool operator==(const SymShape& other) const;
-  bool known() const;             // all dims known
-  Shape Concrete() const;         // requires known()
-  Dim Elements() const;           // product
-  std::string ToString() const;   // "[N,3,28]"
+  bool known() const;            // all dims known
+  Shape Concrete() const;        // requires known()
+  Dim Elements() const;          // product
+  std::string ToString() const;  // "[N,3,28]"
 
  private:
   std::array<Dim, kMaxRank> dims_{};

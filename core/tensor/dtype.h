@@ -42,19 +42,58 @@ inline bool IsInteger(DType dtype) { return IsSignedInteger(dtype) || IsUnsigned
 
 template <class T>
 struct DTypeOf;
-template <> struct DTypeOf<float> { static constexpr DType value = DType::kF32; };
-template <> struct DTypeOf<double> { static constexpr DType value = DType::kF64; };
-template <> struct DTypeOf<Half> { static constexpr DType value = DType::kF16; };
-template <> struct DTypeOf<BFloat16> { static constexpr DType value = DType::kBF16; };
-template <> struct DTypeOf<std::int8_t> { static constexpr DType value = DType::kI8; };
-template <> struct DTypeOf<std::int16_t> { static constexpr DType value = DType::kI16; };
-template <> struct DTypeOf<std::int32_t> { static constexpr DType value = DType::kI32; };
-template <> struct DTypeOf<std::int64_t> { static constexpr DType value = DType::kI64; };
-template <> struct DTypeOf<std::uint8_t> { static constexpr DType value = DType::kU8; };
-template <> struct DTypeOf<std::uint16_t> { static constexpr DType value = DType::kU16; };
-template <> struct DTypeOf<std::uint32_t> { static constexpr DType value = DType::kU32; };
-template <> struct DTypeOf<std::uint64_t> { static constexpr DType value = DType::kU64; };
-template <> struct DTypeOf<bool> { static constexpr DType value = DType::kBool; };
+template <>
+struct DTypeOf<float> {
+  static constexpr DType value = DType::kF32;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType value = DType::kF64;
+};
+template <>
+struct DTypeOf<Half> {
+  static constexpr DType value = DType::kF16;
+};
+template <>
+struct DTypeOf<BFloat16> {
+  static constexpr DType value = DType::kBF16;
+};
+template <>
+struct DTypeOf<std::int8_t> {
+  static constexpr DType value = DType::kI8;
+};
+template <>
+struct DTypeOf<std::int16_t> {
+  static constexpr DType value = DType::kI16;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType value = DType::kI32;
+};
+template <>
+struct DTypeOf<std::int64_t> {
+  static constexpr DType value = DType::kI64;
+};
+template <>
+struct DTypeOf<std::uint8_t> {
+  static constexpr DType value = DType::kU8;
+};
+template <>
+struct DTypeOf<std::uint16_t> {
+  static constexpr DType value = DType::kU16;
+};
+template <>
+struct DTypeOf<std::uint32_t> {
+  static constexpr DType value = DType::kU32;
+};
+template <>
+struct DTypeOf<std::uint64_t> {
+  static constexpr DType value = DType::kU64;
+};
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType value = DType::kBool;
+};
 
 template <class T>
 inline constexpr DType kDTypeOf = DTypeOf<T>::value;
@@ -64,26 +103,52 @@ inline constexpr DType kDTypeOf = DTypeOf<T>::value;
 template <class Fn>
 bool ForFloating(DType dtype, Fn&& fn) {
   switch (dtype) {
-    case DType::kF32: fn.template operator()<float>(); return true;
-    case DType::kF64: fn.template operator()<double>(); return true;
-    case DType::kF16: fn.template operator()<Half>(); return true;
-    case DType::kBF16: fn.template operator()<BFloat16>(); return true;
-    default: return false;
+    case DType::kF32:
+      fn.template operator()<float>();
+      return true;
+    case DType::kF64:
+      fn.template operator()<double>();
+      return true;
+    case DType::kF16:
+      fn.template operator()<Half>();
+      return true;
+    case DType::kBF16:
+      fn.template operator()<BFloat16>();
+      return true;
+    default:
+      return false;
   }
 }
 
 template <class Fn>
 bool ForInteger(DType dtype, Fn&& fn) {
   switch (dtype) {
-    case DType::kI8: fn.template operator()<std::int8_t>(); return true;
-    case DType::kI16: fn.template operator()<std::int16_t>(); return true;
-    case DType::kI32: fn.template operator()<std::int32_t>(); return true;
-    case DType::kI64: fn.template operator()<std::int64_t>(); return true;
-    case DType::kU8: fn.template operator()<std::uint8_t>(); return true;
-    case DType::kU16: fn.template operator()<std::uint16_t>(); return true;
-    case DType::kU32: fn.template operator()<std::uint32_t>(); return true;
-    case DType::kU64: fn.template operator()<std::uint64_t>(); return true;
-    default: return false;
+    case DType::kI8:
+      fn.template operator()<std::int8_t>();
+      return true;
+    case DType::kI16:
+      fn.template operator()<std::int16_t>();
+      return true;
+    case DType::kI32:
+      fn.template operator()<std::int32_t>();
+      return true;
+    case DType::kI64:
+      fn.template operator()<std::int64_t>();
+      return true;
+    case DType::kU8:
+      fn.template operator()<std::uint8_t>();
+      return true;
+    case DType::kU16:
+      fn.template operator()<std::uint16_t>();
+      return true;
+    case DType::kU32:
+      fn.template operator()<std::uint32_t>();
+      return true;
+    case DType::kU64:
+      fn.template operator()<std::uint64_t>();
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -103,9 +168,17 @@ bool ForAny(DType dtype, Fn&& fn) {
 
 // Type in which sums of T are kept: float for 16-bit floats, double for double, T otherwise.
 template <class T>
-struct AccumulatorOf { using type = T; };
-template <> struct AccumulatorOf<Half> { using type = float; };
-template <> struct AccumulatorOf<BFloat16> { using type = float; };
+struct AccumulatorOf {
+  using type = T;
+};
+template <>
+struct AccumulatorOf<Half> {
+  using type = float;
+};
+template <>
+struct AccumulatorOf<BFloat16> {
+  using type = float;
+};
 template <class T>
 using Accumulator = typename AccumulatorOf<T>::type;
 

@@ -17,8 +17,8 @@ namespace tenon {
 // Storage may be foreign (mapped file): `FromOwner`. Not synchronised: one writer or many readers.
 class Tensor {
  public:
-  Tensor() = default;                                 // undefined dtype, no storage
-  Tensor(DType dtype, const Shape& shape);            // values are zero
+  Tensor() = default;                       // undefined dtype, no storage
+  Tensor(DType dtype, const Shape& shape);  // values are zero
   // Memory kept alive by `owner`; `data` holds shape.elements() elements of `dtype`.
   static Tensor FromOwner(DType dtype, const Shape& shape, std::shared_ptr<void> owner, void* data);
   template <class T>
@@ -41,13 +41,21 @@ class Tensor {
   const void* raw() const { return data_; }
   // T must be the tensor's dtype.
   template <class T>
-  T* data() { return static_cast<T*>(data_); }
+  T* data() {
+    return static_cast<T*>(data_);
+  }
   template <class T>
-  const T* data() const { return static_cast<const T*>(data_); }
+  const T* data() const {
+    return static_cast<const T*>(data_);
+  }
   template <class T>
-  std::span<const T> values() const { return {data<T>(), static_cast<std::size_t>(elements())}; }
+  std::span<const T> values() const {
+    return {data<T>(), static_cast<std::size_t>(elements())};
+  }
   template <class T>
-  std::span<T> values() { return {data<T>(), static_cast<std::size_t>(elements())}; }
+  std::span<T> values() {
+    return {data<T>(), static_cast<std::size_t>(elements())};
+  }
 
   Tensor Clone() const;
   // Same storage seen with another shape of the same element count.

@@ -13,7 +13,8 @@ std::int64_t CountRight(const Tensor& output, const Tensor& labels) {
     const T* scores = output.data<T>();
     for (std::int64_t i = 0; i < samples; ++i) {
       const T* row = scores + i * classes;
-      const auto best = std::max_element(row, row + classes, [](T a, T b) { return static_cast<double>(a) < static_cast<double>(b); });
+      const auto best = std::max_element(row, row + classes,
+                                         [](T a, T b) { return static_cast<double>(a) < static_cast<double>(b); });
       if (best - row == labels.data<std::int64_t>()[i]) ++right;
     }
   });
@@ -22,8 +23,11 @@ std::int64_t CountRight(const Tensor& output, const Tensor& labels) {
 
 }  // namespace
 
-Result<std::map<std::string, double>> EvaluateAll(StepRunner& runner, Loader& loader, const std::vector<std::string>& metrics) {
-  const auto wanted = [&](const char* name) { return std::find(metrics.begin(), metrics.end(), name) != metrics.end(); };
+Result<std::map<std::string, double>> EvaluateAll(StepRunner& runner, Loader& loader,
+                                                  const std::vector<std::string>& metrics) {
+  const auto wanted = [&](const char* name) {
+    return std::find(metrics.begin(), metrics.end(), name) != metrics.end();
+  };
   double loss = 0;
   std::int64_t samples = 0, right = 0;
   TENON_TRY(loader.Start(0));

@@ -11,6 +11,7 @@ namespace tenon {
 
 // Means over all samples of a loader, in its order: "loss" and, for class labels, "accuracy" (fraction whose largest
 // output is at the label; the first of equal ones counts).
-Result<std::map<std::string, double>> EvaluateAll(StepRunner& runner, Loader& loader, const std::vector<std::string>& metrics);
+Result<std::map<std::string, double>> EvaluateAll(StepRunner& runner, Loader& loader,
+                                                  const std::vector<std::string>& metrics);
 
 }  // namespace tenon

@@ -52,7 +52,8 @@ std::string PrintWithPlan(const passes::Compilation& state) {
 std::string PrintDot(const graph::Graph& graph) {
   std::string text = "digraph \"" + Escaped(graph.name) + "\" {\n  node [shape=box];\n";
   for (const graph::NodeId id : graph.LiveNodes())
-    text += fmt::format("  n{} [label=\"{}\\n{}\"];\n", id, Escaped(graph.node(id).name), Escaped(graph.node(id).FullName()));
+    text += fmt::format("  n{} [label=\"{}\\n{}\"];\n", id, Escaped(graph.node(id).name),
+                        Escaped(graph.node(id).FullName()));
   for (const graph::NodeId id : graph.LiveNodes()) {
     for (const graph::ValueId in : graph.node(id).inputs) {
       if (in == graph::kNone) continue;
@@ -60,8 +61,8 @@ std::string PrintDot(const graph::Graph& graph) {
       if (value.kind == graph::ValueKind::kResult) {
         text += fmt::format("  n{} -> n{} [label=\"{}\"];\n", value.producer, id, Escaped(value.type.ToString()));
       } else {
-        text += fmt::format("  v{} [label=\"{}\", shape=ellipse];\n  v{} -> n{} [label=\"{}\"];\n", in, Escaped(value.name), in, id,
-                            Escaped(value.type.ToString()));
+        text += fmt::format("  v{} [label=\"{}\", shape=ellipse];\n  v{} -> n{} [label=\"{}\"];\n", in,
+                            Escaped(value.name), in, id, Escaped(value.type.ToString()));
       }
     }
   }

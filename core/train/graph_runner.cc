@@ -23,7 +23,11 @@ constexpr const char* kLabelsName = "labels";
 class GraphRunner final : public StepRunner {
  public:
   GraphRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options)
-      : runtime_(runtime), network_(network), options_(options), config_(*options.config), variables_(runtime.device()) {}
+      : runtime_(runtime),
+        network_(network),
+        options_(options),
+        config_(*options.config),
+        variables_(runtime.device()) {}
 
   Result<double> Train(const Batch& batch, double learning_rate, std::int64_t step) override;
   Result<Evaluation> Evaluate(const Batch& batch) override;
@@ -47,7 +51,8 @@ class GraphRunner final : public StepRunner {
   void NoteNames(const graph::Graph& graph, const std::set<std::string>& of_network);
   void NoteKernels(const Compiled& compiled);
   Status FeedBatch(Compiled& compiled, const Batch& batch);
-  Status ExplainLoss(Compiled& compiled, const Batch& batch, const exec::RunOptions& run, double loss, std::int64_t step);
+  Status ExplainLoss(Compiled& compiled, const Batch& batch, const exec::RunOptions& run, double loss,
+                     std::int64_t step);
 
   exec::Runtime& runtime_;
   const Network& network_;
@@ -76,8 +81,10 @@ Result<GraphRunner::Compiled> GraphRunner::Compile(bool training, std::int64_t b
   state.target = &runtime_.target();
   state.pinned_layout = [this](std::string_view name) { return variables_.LayoutOf(name); };
   const SampleLayout& layout = options_.layout;
-  const graph::ValueId input = state.graph.AddInput(kInputName, {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
-  const graph::ValueId labels = state.graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
+  const graph::ValueId input =
+      state.graph.AddInput(kInputName, {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
+  const graph::ValueId labels =
+      state.graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
   TENON_ASSIGN(Network::Build build, network_.AddTo(state.graph, input, training));
   TENON_ASSIGN(const graph::ValueId loss, AddLoss(config_.loss, state.graph, build.output, labels));
   state.graph.outputs = {loss};
@@ -105,7 +112,8 @@ Result<GraphRunner::Compiled> GraphRunner::Compile(bool training, std::int64_t b
   for (const std::string& note : state.notes) TENON_LOG(kDebug, "passes", "{}", note);
   for (const auto& fusion : state.fusions) fusions_[fusion.first] = fusion.second;
   Compiled compiled{training, batch, nullptr, -1, -1, -1, -1, {}};
-  TENON_ASSIGN(compiled.program, exec::Program::Build(std::move(state), variables_, static_cast<std::uint32_t>(runtime_.threads())));
+  TENON_ASSIGN(compiled.program,
+               exec::Program::Build(std::move(state), variables_, static_cast<std::uint32_t>(runtime_.threads())));
   compiled.input = compiled.program->FindInput(kInputName);
   compiled.labels = compiled.program->FindInput(kLabelsName);
   compiled.learning_rate = compiled.program->FindInput(passes::kLearningRateInput);
@@ -158,18 +166,21 @@ Result<GraphRunner::Compiled*> GraphRunner::Get(bool training, std::int64_t batc
 }
 
 Status GraphRunner::FeedBatch(Compiled& compiled, const Batch& batch) {
-  if (compiled.input >= 0) TENON_TRY(compiled.program->Feed(compiled.input, batch.samples.raw(), batch.samples.bytes()));
-  if (compiled.labels >= 0) TENON_TRY(compiled.program->Feed(compiled.labels, batch.labels.raw(), batch.labels.bytes()));
+  if (compiled.input >= 0)
+    TENON_TRY(compiled.program->Feed(compiled.input, batch.samples.raw(), batch.samples.bytes()));
+  if (compiled.labels >= 0)
+    TENON_TRY(compiled.program->Feed(compiled.labels, batch.labels.raw(), batch.labels.bytes()));
   return {};
 }
 
 Result<double> GraphRunner::Train(const Batch& batch, double learning_rate, std::int64_t step) {
-  TENON_ASSIGN(Compiled* compiled, Get(true, batch.count));
+  TENON_ASSIGN(Compiled * compiled, Get(true, batch.count));
   exec::Program& program = *compiled->program;
   TENON_TRY(FeedBatch(*compiled, batch));
   learning_rate_ = static_cast<float>(learning_rate);
   optimizer_step_ = step + 1;
-  if (compiled->learning_rate >= 0) TENON_TRY(program.Feed(compiled->learning_rate, &learning_rate_, sizeof learning_rate_));
+  if (compiled->learning_rate >= 0)
+    TENON_TRY(program.Feed(compiled->learning_rate, &learning_rate_, sizeof learning_rate_));
   if (compiled->step >= 0) TENON_TRY(program.Feed(compiled->step, &optimizer_step_, sizeof optimizer_step_));
   exec::RunOptions run;
   run.seed = static_cast<std::uint64_t>(config_.seed);
@@ -182,7 +193,8 @@ Result<double> GraphRunner::Train(const Batch& batch, double learning_rate, std:
 }
 
 // Looks for the cause: the data, a parameter that is not finite already, or the first operator of the forward pass.
-Status GraphRunner::ExplainLoss(Compiled& compiled, const Batch& batch, const exec::RunOptions& run, double loss, std::int64_t step) {
+Status GraphRunner::ExplainLoss(Compiled& compiled, const Batch& batch, const exec::RunOptions& run, double loss,
+                                std::int64_t step) {
   const std::string doing = DescribeNonFiniteStep(step, loss);
   TENON_TRY_WHILE(FindNonFiniteInput(batch, parameter_names_, variables_), "{}", doing);
   NonFiniteFinder finder;
@@ -194,7 +206,7 @@ Status GraphRunner::ExplainLoss(Compiled& compiled, const Batch& batch, const ex
 }
 
 Result<StepRunner::Evaluation> GraphRunner::Evaluate(const Batch& batch) {
-  TENON_ASSIGN(Compiled* compiled, Get(false, batch.count));
+  TENON_ASSIGN(Compiled * compiled, Get(false, batch.count));
   TENON_TRY(FeedBatch(*compiled, batch));
   TENON_TRY(compiled->program->Run({}));
   TENON_TRY(compiled->program->ReadOutput(1, compiled->output.raw(), compiled->output.bytes()));
@@ -217,7 +229,8 @@ void GraphRunner::AddTo(RunSummary& summary) const {
 
 }  // namespace
 
-Result<std::unique_ptr<StepRunner>> MakeGraphRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options) {
+Result<std::unique_ptr<StepRunner>> MakeGraphRunner(exec::Runtime& runtime, const Network& network,
+                                                    const StepRunnerOptions& options) {
   return std::unique_ptr<StepRunner>(new GraphRunner(runtime, network, options));
 }
 

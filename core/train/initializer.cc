@@ -43,8 +43,8 @@ Result<Tensor> MakeInitial(const InitialTensor& initial, std::uint64_t seed, con
   try {
     return InitialValue(initial.init, initial.shape, seed, name);
   } catch (const std::bad_alloc&) {
-    return Error(Code::kResourceExhausted, "There is no memory for parameter '{}' float32{} ({:.1f} GB).", name, initial.shape,
-                 static_cast<double>(initial.shape.elements()) * 4e-9);
+    return Error(Code::kResourceExhausted, "There is no memory for parameter '{}' float32{} ({:.1f} GB).", name,
+                 initial.shape, static_cast<double>(initial.shape.elements()) * 4e-9);
   }
 }
 

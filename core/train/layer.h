@@ -61,10 +61,10 @@ struct LayerKeys {
 class LayerBuilder {
  public:
   graph::Graph& graph;
-  std::string name;                     // of the layer
-  std::string place;                    // "run.yaml:14:5"
+  std::string name;   // of the layer
+  std::string place;  // "run.yaml:14:5"
   std::vector<graph::ValueId> inputs;
-  bool training;                        // false: inference, running statistics are used, dropout does nothing
+  bool training;                                  // false: inference, running statistics are used, dropout does nothing
   std::map<std::string, InitialTensor>& initial;  // of parameters and states, by name
 
   const ValueType& type(std::size_t input) const { return graph.value(inputs[input]).type; }
@@ -75,10 +75,11 @@ class LayerBuilder {
   // Running statistics and the like: after a training step `state` holds `value`.
   void Update(graph::ValueId state, graph::ValueId value) { graph.updates.push_back({state, value}); }
   // A node named after the layer (with `part` behind it where a layer has several); its outputs.
-  Result<std::vector<graph::ValueId>> Node(std::string_view domain, std::string_view op, std::span<const graph::ValueId> in,
-                                           Attributes attrs, int outputs = 1, std::string_view part = "");
-  Result<std::vector<graph::ValueId>> Op(std::string_view op, std::initializer_list<graph::ValueId> in, Attributes attrs = {},
-                                         int outputs = 1, std::string_view part = "") {
+  Result<std::vector<graph::ValueId>> Node(std::string_view domain, std::string_view op,
+                                           std::span<const graph::ValueId> in, Attributes attrs, int outputs = 1,
+                                           std::string_view part = "");
+  Result<std::vector<graph::ValueId>> Op(std::string_view op, std::initializer_list<graph::ValueId> in,
+                                         Attributes attrs = {}, int outputs = 1, std::string_view part = "") {
     return Node("", op, std::span<const graph::ValueId>(in.begin(), in.size()), std::move(attrs), outputs, part);
   }
   graph::ValueId Ints(std::string_view suffix, std::span<const std::int64_t> values);
@@ -92,11 +93,13 @@ using LayerResult = Result<std::vector<graph::ValueId>>;
 
 // A kind of layer: its keys and how it adds itself to a graph.
 struct LayerKind {
-  std::string name;        // "conv"
-  int inputs;              // how many; -1: any number from 1
+  std::string name;  // "conv"
+  int inputs;        // how many; -1: any number from 1
   const ConfigTable* table;
   // Reads the layer's map (problems into `reader`) and returns what builds it; empty after a problem.
-  std::function<std::function<LayerResult(LayerBuilder&)>(const ConfigNode& node, LayerKeys& keys, ConfigReader& reader)> read;
+  std::function<std::function<LayerResult(LayerBuilder&)>(const ConfigNode& node, LayerKeys& keys,
+                                                          ConfigReader& reader)>
+      read;
 };
 
 // All kinds, in the order of the reference page.
@@ -121,7 +124,8 @@ LayerKind MakeLayerKind(std::string name, int inputs, LayerResult (*build)(Layer
   kind.name = std::move(name);
   kind.inputs = inputs;
   kind.table = &ConfigTableOf(static_cast<const T*>(nullptr));
-  kind.read = [build](const ConfigNode& node, LayerKeys& keys, ConfigReader& reader) -> std::function<LayerResult(LayerBuilder&)> {
+  kind.read = [build](const ConfigNode& node, LayerKeys& keys,
+                      ConfigReader& reader) -> std::function<LayerResult(LayerBuilder&)> {
     const std::size_t before = reader.problems().count();
     T layer{};
     ReadFields(ConfigTableOf(&layer), node, &layer, reader);
@@ -133,15 +137,15 @@ LayerKind MakeLayerKind(std::string name, int inputs, LayerResult (*build)(Layer
 }
 
 // One function per file of core/train/layers.
-std::vector<LayerKind> ArithmeticLayers();     // add, sub, mul, div, reduce_mean
-std::vector<LayerKind> ActivationLayers();     // relu ... softmax, dropout
+std::vector<LayerKind> ArithmeticLayers();  // add, sub, mul, div, reduce_mean
+std::vector<LayerKind> ActivationLayers();  // relu ... softmax, dropout
 std::vector<LayerKind> BatchNormLayers();
 std::vector<LayerKind> ConvLayers();
 std::vector<LayerKind> EmbeddingLayers();
 std::vector<LayerKind> LinearLayers();
-std::vector<LayerKind> OperatorLayers();       // op
+std::vector<LayerKind> OperatorLayers();  // op
 std::vector<LayerKind> ParameterLayers();
 std::vector<LayerKind> PoolLayers();
-std::vector<LayerKind> ShapeLayers();          // flatten, reshape, transpose, concat
+std::vector<LayerKind> ShapeLayers();  // flatten, reshape, transpose, concat
 
 }  // namespace tenon

@@ -13,19 +13,25 @@ using Options = std::vector<std::pair<std::string, std::int64_t>>;
 ConfigNode LayerNode(const std::string& kind, const Options& options, const Place& place) {
   std::vector<ConfigEntry> entries;
   for (const auto& option : options)
-    entries.push_back({option.first, place, ConfigNode::Scalar(std::to_string(option.second), ScalarStyle::kPlain, place)});
+    entries.push_back(
+        {option.first, place, ConfigNode::Scalar(std::to_string(option.second), ScalarStyle::kPlain, place)});
   return ConfigNode::Map({{kind, place, ConfigNode::Map(std::move(entries), place)}}, place);
 }
 
 // conv 6 5x5 pad 2, max pool 2, conv 16 5x5, max pool 2, linear 120, 84, classes, Relu between (LeCun et al. 1998, with
 // Relu and max pooling).
 std::vector<ConfigNode> Layers(const LeNet5Config& config, const Place& place) {
-  return {LayerNode("conv", {{"out", 6}, {"kernel", 5}, {"pad", 2}}, place), LayerNode("relu", {}, place),
+  return {LayerNode("conv", {{"out", 6}, {"kernel", 5}, {"pad", 2}}, place),
+          LayerNode("relu", {}, place),
           LayerNode("max_pool", {{"kernel", 2}}, place),
-          LayerNode("conv", {{"out", 16}, {"kernel", 5}}, place), LayerNode("relu", {}, place),
-          LayerNode("max_pool", {{"kernel", 2}}, place), LayerNode("flatten", {}, place),
-          LayerNode("linear", {{"out", 120}}, place), LayerNode("relu", {}, place),
-          LayerNode("linear", {{"out", 84}}, place), LayerNode("relu", {}, place),
+          LayerNode("conv", {{"out", 16}, {"kernel", 5}}, place),
+          LayerNode("relu", {}, place),
+          LayerNode("max_pool", {{"kernel", 2}}, place),
+          LayerNode("flatten", {}, place),
+          LayerNode("linear", {{"out", 120}}, place),
+          LayerNode("relu", {}, place),
+          LayerNode("linear", {{"out", 84}}, place),
+          LayerNode("relu", {}, place),
           LayerNode("linear", {{"out", config.num_classes}}, place)};
 }
 
@@ -53,9 +59,7 @@ std::vector<std::string> KindNames() {
 }
 
 // "{relu: }" and "relu" both stand for a layer without options.
-ConfigNode OptionsOf(const ConfigNode& node) {
-  return node.is_null() ? ConfigNode::Map({}, node.place()) : node;
-}
+ConfigNode OptionsOf(const ConfigNode& node) { return node.is_null() ? ConfigNode::Map({}, node.place()) : node; }
 
 }  // namespace
 
@@ -72,9 +76,12 @@ Result<Network> Network::Make(const NetworkConfig& config) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const ConfigReader::Scope at(reader, std::to_string(i));
     ConfigNode node = nodes[i];
-    if (node.is_scalar()) node = ConfigNode::Map({{node.text(), node.place(), ConfigNode::Map({}, node.place())}}, node.place());
+    if (node.is_scalar())
+      node = ConfigNode::Map({{node.text(), node.place(), ConfigNode::Map({}, node.place())}}, node.place());
     if (!node.is_map() || node.entries().size() != 1) {
-      reader.Complain(node, fmt::format("needs a layer such as {{conv: {{out: 6, kernel: 5}}}}, but is {}.", node.is_map() ? fmt::format("a map of {} keys", node.entries().size()) : node.Describe()));
+      reader.Complain(
+          node, fmt::format("needs a layer such as {{conv: {{out: 6, kernel: 5}}}}, but is {}.",
+                            node.is_map() ? fmt::format("a map of {} keys", node.entries().size()) : node.Describe()));
       continue;
     }
     const ConfigEntry& entry = node.entries()[0];
@@ -99,7 +106,8 @@ namespace {
 
 using Values = std::map<std::string, graph::ValueId>;
 
-Result<std::vector<graph::ValueId>> FindInputs(const LayerKeys& keys, int wanted, graph::ValueId previous, const Values& values) {
+Result<std::vector<graph::ValueId>> FindInputs(const LayerKeys& keys, int wanted, graph::ValueId previous,
+                                               const Values& values) {
   std::vector<graph::ValueId> inputs;
   for (const std::string& name : keys.input.names) {
     const auto found = values.find(name);
@@ -136,14 +144,18 @@ Result<Network::Build> Network::AddTo(graph::Graph& graph, graph::ValueId input,
     LayerBuilder builder{graph, name, layer.place, *inputs, training, result.initial};
     auto outputs = layer.build(builder);
     if (!outputs.ok())
-      return std::move(outputs).status().At(layer.place).While(
-          fmt::format("adding layer '{}' ({}) to input {}", name, layer.kind,
-                      inputs->empty() ? std::string("none") : graph.value((*inputs)[0]).type.ToString()));
+      return std::move(outputs)
+          .status()
+          .At(layer.place)
+          .While(fmt::format("adding layer '{}' ({}) to input {}", name, layer.kind,
+                             inputs->empty() ? std::string("none") : graph.value((*inputs)[0]).type.ToString()));
     previous = (*outputs)[0];
     values[name] = previous;
     for (std::size_t i = 0; i < layer.keys.outputs.size(); ++i) {
       if (i >= outputs->size())
-        return InvalidArgument("Layer '{}' has {} outputs; {} names are given.", name, outputs->size(), layer.keys.outputs.size()).At(layer.place);
+        return InvalidArgument("Layer '{}' has {} outputs; {} names are given.", name, outputs->size(),
+                               layer.keys.outputs.size())
+            .At(layer.place);
       values[layer.keys.outputs[i]] = (*outputs)[i];
     }
   }

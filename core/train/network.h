@@ -22,7 +22,7 @@ class Network {
   struct Build {
     graph::ValueId output = graph::kNone;
     std::map<std::string, InitialTensor> initial;  // of parameters and states
-    std::vector<graph::ValueId> parameters;    // trained, in the order of the layers
+    std::vector<graph::ValueId> parameters;        // trained, in the order of the layers
   };
   // Adds the layers to `graph`, reading `input`. An error names the layer, its place, and both shapes.
   Result<Build> AddTo(graph::Graph& graph, graph::ValueId input, bool training) const;

@@ -6,7 +6,8 @@ namespace {
 passes::UpdateRule RuleOf(const SgdConfig& sgd) {
   passes::UpdateRule rule;
   rule.type = "SGD";
-  rule.attrs = {{"momentum", sgd.momentum}, {"weight_decay", sgd.weight_decay}, {"nesterov", std::int64_t{sgd.nesterov ? 1 : 0}}};
+  rule.attrs = {
+      {"momentum", sgd.momentum}, {"weight_decay", sgd.weight_decay}, {"nesterov", std::int64_t{sgd.nesterov ? 1 : 0}}};
   if (sgd.momentum != 0) rule.state_prefixes = {"moments."};
   return rule;
 }
@@ -15,7 +16,8 @@ template <class T>
 passes::UpdateRule AdamRule(const T& adam, std::string type) {
   passes::UpdateRule rule;
   rule.type = std::move(type);
-  rule.attrs = {{"beta1", adam.betas[0]}, {"beta2", adam.betas[1]}, {"epsilon", adam.eps}, {"weight_decay", adam.weight_decay}};
+  rule.attrs = {
+      {"beta1", adam.betas[0]}, {"beta2", adam.betas[1]}, {"epsilon", adam.eps}, {"weight_decay", adam.weight_decay}};
   rule.counts_steps = true;
   rule.state_prefixes = {"moment1.", "moment2."};
   return rule;

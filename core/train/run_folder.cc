@@ -24,7 +24,9 @@ Result<std::string> MoveAside(const fs::path& folder) {
     if (Exists(target)) continue;
     std::error_code failed;
     fs::rename(folder, target, failed);
-    if (failed) return Error(Code::kPermissionDenied, "The earlier run in '{}' cannot be renamed to '{}': {}.", folder.string(), target.string(), failed.message());
+    if (failed)
+      return Error(Code::kPermissionDenied, "The earlier run in '{}' cannot be renamed to '{}': {}.", folder.string(),
+                   target.string(), failed.message());
     return target.string();
   }
   return Error(Code::kAlreadyExists, "There are too many earlier runs beside '{}'.", folder.string());

@@ -48,10 +48,11 @@ struct StepRunnerOptions {
 };
 
 // mode: graph. Programs are compiled once per batch size and kept, the least recently used beyond 64 dropped.
-Result<std::unique_ptr<StepRunner>> MakeGraphRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options);
-
+Result<std::unique_ptr<StepRunner>> MakeGraphRunner(exec::Runtime& runtime, const Network& network,
+                                                    const StepRunnerOptions& options);
 
 // mode: pynative. Operators run one by one when they are reached, on a tape; the same kernels and gradients.
-Result<std::unique_ptr<StepRunner>> MakeEagerRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options);
+Result<std::unique_ptr<StepRunner>> MakeEagerRunner(exec::Runtime& runtime, const Network& network,
+                                                    const StepRunnerOptions& options);
 
 }  // namespace tenon

@@ -1,7 +1,7 @@
 #include "core/train/stop_signal.h"
 
-#include <csignal>
 #include <unistd.h>
+#include <csignal>
 
 namespace tenon {
 namespace {

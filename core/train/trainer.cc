@@ -11,8 +11,8 @@
 #include "core/base/log.h"
 #include "core/data/open_data.h"
 #include "core/exec/runtime.h"
-#include "core/platform/atomic_file.h"
 #include "core/passes/pass.h"
+#include "core/platform/atomic_file.h"
 #include "core/platform/process.h"
 #include "core/train/checkpoint_folder.h"
 #include "core/train/evaluation.h"
@@ -101,7 +101,7 @@ class TrainingRun {
 
   std::int64_t total_steps_ = 0, per_epoch_ = 0;
   std::int64_t epoch_ = 1, step_in_epoch_ = 0, global_step_ = 0;  // epoch from 1; steps done
-  double loss_sum_ = 0;                                            // of the epoch, weighted by samples
+  double loss_sum_ = 0;                                           // of the epoch, weighted by samples
   std::int64_t loss_samples_ = 0;
   double learning_rate_ = 0;
   double interval_loss_ = 0;
@@ -121,7 +121,8 @@ Status TrainingRun::Run() {
 // Everything that can be wrong with the configuration is found before the output folder is touched.
 Status TrainingRun::Open() {
   if (config_.fallback != FallbackPolicy::kForbid)
-    return InvalidArgument("Only 'fallback: forbid' can be chosen: a run uses one device, and nodes do not move to another.")
+    return InvalidArgument(
+               "Only 'fallback: forbid' can be chosen: a run uses one device, and nodes do not move to another.")
         .At(PlaceOf(config_.source, "fallback").ToString());
   LogOptions log;
   TENON_ASSIGN(log.level, ParseLogLevel(config_.log.level));
@@ -139,7 +140,11 @@ Status TrainingRun::Open() {
   runtime.device = config_.device;
   runtime.threads = static_cast<int>(config_.threads);
   auto opened = exec::Runtime::Open(runtime);
-  if (!opened.ok()) return std::move(opened).status().At(PlaceOf(config_.source, "device").ToString()).While("opening the device of the run");
+  if (!opened.ok())
+    return std::move(opened)
+        .status()
+        .At(PlaceOf(config_.source, "device").ToString())
+        .While("opening the device of the run");
   runtime_ = std::move(opened).value();
   if (!options_.dry_run) {
     Status folder = OpenFolder();
@@ -182,7 +187,8 @@ Status CheckRoom(const Network::Build& build) {
   double needed = 0;
   for (const auto& entry : build.initial) needed += 4.0 * static_cast<double>(entry.second.shape.elements());
   const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  TENON_INVALID_IF(needed > there, "The network's parameters need {:.1f} GB; this machine has {:.1f} GB of memory.", needed * 1e-9, there * 1e-9);
+  TENON_INVALID_IF(needed > there, "The network's parameters need {:.1f} GB; this machine has {:.1f} GB of memory.",
+                   needed * 1e-9, there * 1e-9);
   return {};
 }
 
@@ -192,14 +198,19 @@ Status TrainingRun::CheckNetwork() {
   const SampleLayout& layout = data_->layout();
   const std::int64_t batch = std::min(config_.data.batch, data_->train_size());
   const graph::ValueId input = graph.AddInput("input", {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
-  const graph::ValueId labels = graph.AddInput("labels", {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
-  TENON_ASSIGN_WHILE(const Network::Build build, network_->AddTo(graph, input, false), "building the network for samples {}{}", NameOf(layout.dtype), layout.shape);
+  const graph::ValueId labels =
+      graph.AddInput("labels", {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
+  TENON_ASSIGN_WHILE(const Network::Build build, network_->AddTo(graph, input, false),
+                     "building the network for samples {}{}", NameOf(layout.dtype), layout.shape);
   auto loss = AddLoss(config_.loss, graph, build.output, labels);
   if (!loss.ok()) return std::move(loss).status().At(network_->place_of_output());
   Status room = CheckRoom(build);
   if (!room.ok()) return std::move(room).At(config_.network.place.ToString());
-  if (build.parameters.empty()) return InvalidArgument("The network has nothing to train: no layer of it has a parameter.").At(config_.network.place.ToString());
-  if (!std::holds_alternative<SoftmaxCrossEntropyConfig>(config_.loss) || layout.label_kind != LabelKind::kClass) return {};
+  if (build.parameters.empty())
+    return InvalidArgument("The network has nothing to train: no layer of it has a parameter.")
+        .At(config_.network.place.ToString());
+  if (!std::holds_alternative<SoftmaxCrossEntropyConfig>(config_.loss) || layout.label_kind != LabelKind::kClass)
+    return {};
   const SymShape& output = graph.value(build.output).type.shape;
   TENON_TRY_WHILE(data_->CheckClasses(output[1].value()), "comparing the labels with the network's output {} ({})",
                   graph.value(build.output).type.ToString(), network_->place_of_output());
@@ -207,8 +218,10 @@ Status TrainingRun::CheckNetwork() {
 }
 
 CheckpointFolder TrainingRun::MakeCheckpointFolder() const {
-  const auto format = config_.checkpoint.format == "safetensors" ? CheckpointFormat::kSafetensors : CheckpointFormat::kCkpt;
-  return CheckpointFolder(config_.output.resolved.string() + "/checkpoints", config_.name, format, config_.checkpoint.keep);
+  const auto format =
+      config_.checkpoint.format == "safetensors" ? CheckpointFormat::kSafetensors : CheckpointFormat::kCkpt;
+  return CheckpointFolder(config_.output.resolved.string() + "/checkpoints", config_.name, format,
+                          config_.checkpoint.keep);
 }
 
 Status TrainingRun::OpenFolder() {
@@ -220,7 +233,8 @@ Status TrainingRun::OpenFolder() {
     return Error(Code::kNotFound, "There is no run in '{}' to resume: the folder does not exist.", path);
   TENON_ASSIGN(folder_, RunFolder::Open(path, options_.resume));
   if (!folder_->moved_to().empty()) {
-    result_.summary.warnings.push_back(fmt::format("The earlier run in '{}' was renamed to '{}'.", folder_->path(), folder_->moved_to()));
+    result_.summary.warnings.push_back(
+        fmt::format("The earlier run in '{}' was renamed to '{}'.", folder_->path(), folder_->moved_to()));
     progress_.Line(result_.summary.warnings.back());
   }
   return {};
@@ -251,7 +265,8 @@ Status TrainingRun::Resume() {
   std::string path = options_.resume_from;
   Checkpoint checkpoint;
   if (path.empty()) {
-    TENON_ASSIGN_WHILE(FoundCheckpoint found, MakeCheckpointFolder().FindLatest(), "looking for a checkpoint to go on from");
+    TENON_ASSIGN_WHILE(FoundCheckpoint found, MakeCheckpointFolder().FindLatest(),
+                       "looking for a checkpoint to go on from");
     path = found.file.path;
     checkpoint = std::move(found.checkpoint);
   } else {
@@ -264,13 +279,16 @@ Status TrainingRun::Resume() {
 
 Status TrainingRun::LoadInto(const Checkpoint& checkpoint, const std::string& path) {
   TENON_ASSIGN(const RunState state, ReadRunScalars(checkpoint));
-  TENON_INVALID_IF(state.seed != config_.seed, "The checkpoint is of a run with seed {}; this run has seed {}: its batches would differ.",
+  TENON_INVALID_IF(state.seed != config_.seed,
+                   "The checkpoint is of a run with seed {}; this run has seed {}: its batches would differ.",
                    state.seed, config_.seed);
   for (const NamedTensor& extra : state.extra) {
     if (extra.name != "train.batch" || extra.tensor.dtype() != DType::kI64) continue;
     const std::int64_t batch = extra.tensor.data<std::int64_t>()[0];
-    TENON_INVALID_IF(batch != config_.data.batch, "The checkpoint is of a run with a batch of {} samples; this run has {}: its place in "
-                     "the epoch would be another.", batch, config_.data.batch);
+    TENON_INVALID_IF(batch != config_.data.batch,
+                     "The checkpoint is of a run with a batch of {} samples; this run has {}: its place in "
+                     "the epoch would be another.",
+                     batch, config_.data.batch);
   }
   epoch_ = std::max<std::int64_t>(state.epoch, 1);
   step_in_epoch_ = state.step_in_epoch;
@@ -278,10 +296,13 @@ Status TrainingRun::LoadInto(const Checkpoint& checkpoint, const std::string& pa
   learning_rate_ = state.learning_rate;
   last_saved_ = Position();
   for (const NamedTensor& extra : state.extra) {
-    if (extra.name == "train.loss_sum" && extra.tensor.dtype() == DType::kF64) loss_sum_ = extra.tensor.data<double>()[0];
-    if (extra.name == "train.loss_samples" && extra.tensor.dtype() == DType::kI64) loss_samples_ = extra.tensor.data<std::int64_t>()[0];
+    if (extra.name == "train.loss_sum" && extra.tensor.dtype() == DType::kF64)
+      loss_sum_ = extra.tensor.data<double>()[0];
+    if (extra.name == "train.loss_samples" && extra.tensor.dtype() == DType::kI64)
+      loss_samples_ = extra.tensor.data<std::int64_t>()[0];
   }
-  TENON_INVALID_IF(step_in_epoch_ > per_epoch_, "The checkpoint stands after step {} of an epoch; an epoch of this run has {} steps.",
+  TENON_INVALID_IF(step_in_epoch_ > per_epoch_,
+                   "The checkpoint stands after step {} of an epoch; an epoch of this run has {} steps.",
                    step_in_epoch_, per_epoch_);
   TENON_TRY(train_loader_->Start(0));
   TENON_ASSIGN(const Batch* like, train_loader_->Next());
@@ -322,8 +343,10 @@ Status TrainingRun::TrainEpochs() {
     ++result_.summary.epochs;
     const bool last = Stopped() || epoch_ == config_.train.epochs;
     const bool due = config_.eval.every > 0 && epoch_ % config_.eval.every == 0;
-    if (test_loader_ && stop_.received() == 0 && (last || due)) TENON_TRY_WHILE(Evaluate(), "evaluating after epoch {}", epoch_);
-    const bool save = !config_.checkpoint.steps && config_.checkpoint.every > 0 && epoch_ % config_.checkpoint.every == 0;
+    if (test_loader_ && stop_.received() == 0 && (last || due))
+      TENON_TRY_WHILE(Evaluate(), "evaluating after epoch {}", epoch_);
+    const bool save =
+        !config_.checkpoint.steps && config_.checkpoint.every > 0 && epoch_ % config_.checkpoint.every == 0;
     if (save || last) TENON_TRY(Save());
     if (last) break;
     ++epoch_;
@@ -333,7 +356,8 @@ Status TrainingRun::TrainEpochs() {
   }
   // Ended in mid-epoch, or resumed at the end of a finished run.
   const bool unmeasured = step_in_epoch_ < per_epoch_ || !result_.summary.test_loss;
-  if (unmeasured && stop_.received() == 0 && test_loader_) TENON_TRY_WHILE(Evaluate(), "evaluating after step {}", global_step_);
+  if (unmeasured && stop_.received() == 0 && test_loader_)
+    TENON_TRY_WHILE(Evaluate(), "evaluating after step {}", global_step_);
   return Save();
 }
 
@@ -350,7 +374,8 @@ Status TrainingRun::TrainEpoch() {
 
 Status TrainingRun::Step(const Batch& batch) {
   const std::int64_t begin = MonotonicNs();
-  learning_rate_ = LearningRateAt(config_.schedule, LearningRate(config_.optimizer), global_step_, total_steps_, per_epoch_);
+  learning_rate_ =
+      LearningRateAt(config_.schedule, LearningRate(config_.optimizer), global_step_, total_steps_, per_epoch_);
   TENON_ASSIGN(const double loss, runner_->Train(batch, learning_rate_, global_step_));
   const std::int64_t took = MonotonicNs() - begin;
   const bool first = !result_.summary.first_step_ms;
@@ -374,7 +399,8 @@ Status TrainingRun::Step(const Batch& batch) {
   }
   if (config_.log.every > 0 && global_step_ % config_.log.every == 0) {
     const double steps = static_cast<double>(interval_steps_);
-    TENON_TRY(metrics_.WriteStep(global_step_, epoch_, interval_loss_ / steps, learning_rate_, Milliseconds(interval_ns_) / steps));
+    TENON_TRY(metrics_.WriteStep(global_step_, epoch_, interval_loss_ / steps, learning_rate_,
+                                 Milliseconds(interval_ns_) / steps));
     TENON_TRY(events_.AddScalar(global_step_, "train/loss", interval_loss_ / steps));
     TENON_TRY(events_.AddScalar(global_step_, "train/learning_rate", learning_rate_));
     interval_loss_ = 0;
@@ -425,11 +451,13 @@ Status TrainingRun::Save() {
   state.global_step = global_step_;
   state.seed = config_.seed;
   state.learning_rate = learning_rate_;
-  if (const auto* sgd = std::get_if<SgdConfig>(&config_.optimizer); sgd != nullptr && sgd->momentum != 0) state.momentum = sgd->momentum;
+  if (const auto* sgd = std::get_if<SgdConfig>(&config_.optimizer); sgd != nullptr && sgd->momentum != 0)
+    state.momentum = sgd->momentum;
   state.extra.push_back({"train.batch", Tensor::Scalar(config_.data.batch)});
   state.extra.push_back({"train.loss_sum", Tensor::Scalar(loss_sum_)});
   state.extra.push_back({"train.loss_samples", Tensor::Scalar(loss_samples_)});
-  TENON_ASSIGN_WHILE(const std::string path, checkpoints_->Save(state), "saving a checkpoint after step {}", global_step_);
+  TENON_ASSIGN_WHILE(const std::string path, checkpoints_->Save(state), "saving a checkpoint after step {}",
+                     global_step_);
   last_saved_ = Position();
   TENON_LOG(kInfo, "train", "saved {}", path);
   return {};
@@ -442,21 +470,26 @@ Status TrainingRun::DryRun() {
   RunSummary& summary = result_.summary;
   runner_->AddTo(summary);
   std::int64_t parameters = 0;
-  for (const std::string& name : runner_->ParameterNames()) parameters += runner_->variables().Find(name)->shape.elements();
+  for (const std::string& name : runner_->ParameterNames())
+    parameters += runner_->variables().Find(name)->shape.elements();
   progress_.Line(data_->description());
-  progress_.Line(fmt::format("{} parameters, {} steps an epoch, {} steps in all; device {} ({}); plan {:.2f} MB, variables {:.2f} MB",
-                             parameters, per_epoch_, total_steps_, config_.device, runtime_->device().name(), summary.plan_mb.value_or(0),
-                             static_cast<double>(runner_->variables().bytes()) / (1 << 20)));
+  progress_.Line(fmt::format(
+      "{} parameters, {} steps an epoch, {} steps in all; device {} ({}); plan {:.2f} MB, variables {:.2f} MB",
+      parameters, per_epoch_, total_steps_, config_.device, runtime_->device().name(), summary.plan_mb.value_or(0),
+      static_cast<double>(runner_->variables().bytes()) / (1 << 20)));
   for (const auto& kernel : summary.kernels)
-    progress_.Line(fmt::format("  {}: {} fast, {} reference", kernel.first, kernel.second.fast, kernel.second.reference));
-  for (const auto& fusion : summary.fusions) progress_.Line(fmt::format("  fusion {}: {}", fusion.first, fusion.second));
+    progress_.Line(
+        fmt::format("  {}: {} fast, {} reference", kernel.first, kernel.second.fast, kernel.second.reference));
+  for (const auto& fusion : summary.fusions)
+    progress_.Line(fmt::format("  fusion {}: {}", fusion.first, fusion.second));
   progress_.Line("Dry run: nothing was trained.");
   return {};
 }
 
 std::string TrainingRun::ResumeHint() const {
   const std::string file = config_.source.place().origin ? config_.source.place().origin->name : std::string("CONFIG");
-  return fmt::format("Go on with: tenon train {} --output {} --resume", file, folder_ ? folder_->path() : config_.output.text);
+  return fmt::format("Go on with: tenon train {} --output {} --resume", file,
+                     folder_ ? folder_->path() : config_.output.text);
 }
 
 void TrainingRun::FillSummary() {
@@ -470,15 +503,21 @@ void TrainingRun::FillSummary() {
   summary.step_ms.p50 = step_times_.Quantile(0.5);
   summary.step_ms.p99 = step_times_.Quantile(0.99);
   if (train_loader_ && train_loader_->stats().batches > 0)
-    summary.step_ms.data_wait = Milliseconds(train_loader_->stats().wait_ns) / static_cast<double>(train_loader_->stats().batches);
+    summary.step_ms.data_wait =
+        Milliseconds(train_loader_->stats().wait_ns) / static_cast<double>(train_loader_->stats().batches);
   summary.peak_rss_mb = PeakRssMb();
   if (!runtime_) return;
   exec::Runtime& runtime = *runtime_;
   summary.device_peak_mb = static_cast<double>(runtime.device().peak_bytes()) / (1 << 20);
   const CopyCounts& copies = runtime.device().copies();
-  if (copies.to_device > 0) summary.copies.push_back({"host", config_.device, copies.to_device, static_cast<double>(copies.to_device_bytes) / (1 << 20)});
-  if (copies.to_host > 0) summary.copies.push_back({config_.device, "host", copies.to_host, static_cast<double>(copies.to_host_bytes) / (1 << 20)});
-  for (const Plugin* plugin : runtime.registry().plugins()) summary.plugins.push_back({plugin->id(), plugin->version(), plugin->library().path()});
+  if (copies.to_device > 0)
+    summary.copies.push_back(
+        {"host", config_.device, copies.to_device, static_cast<double>(copies.to_device_bytes) / (1 << 20)});
+  if (copies.to_host > 0)
+    summary.copies.push_back(
+        {config_.device, "host", copies.to_host, static_cast<double>(copies.to_host_bytes) / (1 << 20)});
+  for (const Plugin* plugin : runtime.registry().plugins())
+    summary.plugins.push_back({plugin->id(), plugin->version(), plugin->library().path()});
   for (const std::string& warning : runtime.registry().warnings()) summary.warnings.push_back(warning);
   if (!runner_) return;
   runner_->AddTo(summary);

@@ -17,10 +17,12 @@ using testing_support::ToolPath;
 using testing_support::ToolResult;
 
 std::string Sections(const std::string& layer, const std::string& fail, const std::string& mode) {
-  return "mode: " + mode + "\nplugins:\n  trust: off\n  load:\n    - {path: " + ToolPath("../lib/tenon/plugins/device_cpu.so") + "}\n    - {path: " +
-         FixtureFile("failing_kernel") + ", options: {fail: " + fail + "}}\n" + R"(
+  return "mode: " + mode +
+         "\nplugins:\n  trust: off\n  load:\n    - {path: " + ToolPath("../lib/tenon/plugins/device_cpu.so") +
+         "}\n    - {path: " + FixtureFile("failing_kernel") + ", options: {fail: " + fail + "}}\n" + R"(
 data: {type: synthetic, samples: 40, classes: 4, image: {shape: [1, 2, 3]}, batch: 4}
-network: {layers: [flatten, {linear: {out: 5}}, {)" + layer + R"(: {name: act}}, {linear: {out: 4}}]}
+network: {layers: [flatten, {linear: {out: 5}}, {)" +
+         layer + R"(: {name: act}}, {linear: {out: 4}}]}
 )";
 }
 
@@ -45,7 +47,9 @@ TEST(FailingKernel, ReturnsAnError) { ExpectFailure("tanh", "status", "Tanh", "w
 TEST(FailingKernel, ThrowsAnException) { ExpectFailure("tanh", "exception", "Tanh", "the table of tanh is gone"); }
 TEST(FailingKernel, ThrowsAnObject) { ExpectFailure("tanh", "object", "Tanh", "exception"); }
 TEST(FailingKernel, FailsAnAllocation) { ExpectFailure("tanh", "memory", "Tanh", "memory"); }
-TEST(FailingKernel, LetsAnExceptionOut) { ExpectFailure("sigmoid", "exception", "Sigmoid", "the table of sigmoid is gone", {"graph"}); }
+TEST(FailingKernel, LetsAnExceptionOut) {
+  ExpectFailure("sigmoid", "exception", "Sigmoid", "the table of sigmoid is gone", {"graph"});
+}
 TEST(FailingKernel, LetsAnObjectOut) { ExpectFailure("sigmoid", "object", "Sigmoid", "no std::exception", {"graph"}); }
 
 // y = a; z = exp(y) by a kernel that may work in place; w = y z: what y was is needed by w, and by the gradient of Tanh or
@@ -53,18 +57,26 @@ TEST(FailingKernel, LetsAnObjectOut) { ExpectFailure("sigmoid", "object", "Sigmo
 TEST(InPlaceKernel, KeepsWhatOthersRead) {
   const std::string orders[] = {
       "{linear: {out: 4, name: y}}, {op: {type: Exp, name: z, input: y}}, {mul: {input: [y, z]}}",
-      "{linear: {out: 4, name: y}}, {tanh: {name: u, input: y}}, {op: {type: Exp, name: z, input: y}}, {mul: {input: [u, z]}}",
-      "{linear: {out: 4, name: y}}, {op: {type: Exp, name: z, input: y}}, {tanh: {name: u, input: y}}, {mul: {input: [u, z]}}",
+      "{linear: {out: 4, name: y}}, {tanh: {name: u, input: y}}, {op: {type: Exp, name: z, input: y}}, {mul: {input: "
+      "[u, z]}}",
+      "{linear: {out: 4, name: y}}, {op: {type: Exp, name: z, input: y}}, {tanh: {name: u, input: y}}, {mul: {input: "
+      "[u, z]}}",
       "{linear: {out: 4}}, {tanh: {name: y}}, {op: {type: Exp, name: z, input: y}}, {add: {input: [z, z]}}"};
-  const std::string cpu = "plugins:\n  trust: off\n  load:\n    - {path: " + ToolPath("../lib/tenon/plugins/device_cpu.so") + "}\n";
+  const std::string cpu =
+      "plugins:\n  trust: off\n  load:\n    - {path: " + ToolPath("../lib/tenon/plugins/device_cpu.so") + "}\n";
   const std::string fixture = "    - {path: " + FixtureFile("failing_kernel") + "}\n";
   for (const std::string& layers : orders) {
-    const std::string rest = "data: {type: synthetic, samples: 40, classes: 4, image: {shape: [1, 2, 3]}, batch: 8}\nnetwork: {layers: [flatten, " + layers + "]}\ntrain: {epochs: 3}\n";
+    const std::string rest =
+        "data: {type: synthetic, samples: 40, classes: 4, image: {shape: [1, 2, 3]}, batch: 8}\nnetwork: {layers: "
+        "[flatten, " +
+        layers + "]}\ntrain: {epochs: 3}\n";
     const RunCase with(cpu + fixture + rest), without(cpu + rest);
     const ToolResult first = with.Train(), second = without.Train();
     ASSERT_EQ(first.exit_code, 0) << layers << first.err;
     ASSERT_EQ(second.exit_code, 0) << layers << second.err;
-    EXPECT_NEAR(with.Summary().at("train_loss").back().get<double>(), without.Summary().at("train_loss").back().get<double>(), 1e-5) << layers;
+    EXPECT_NEAR(with.Summary().at("train_loss").back().get<double>(),
+                without.Summary().at("train_loss").back().get<double>(), 1e-5)
+        << layers;
   }
 }
 

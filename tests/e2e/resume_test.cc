@@ -47,10 +47,14 @@ void ExpectResumesTheSame(const std::vector<std::string>& settings) {
 }
 
 TEST(Resume, TwoAndTwoEpochsAreFour) { ExpectResumesTheSame({"schedule.type=constant"}); }
-TEST(Resume, WithMomentum) { ExpectResumesTheSame({"optimizer.type=sgd", "optimizer.momentum=0.9", "optimizer.lr=0.05"}); }
+TEST(Resume, WithMomentum) {
+  ExpectResumesTheSame({"optimizer.type=sgd", "optimizer.momentum=0.9", "optimizer.lr=0.05"});
+}
 TEST(Resume, OperatorByOperator) { ExpectResumesTheSame({"mode=pynative"}); }
 TEST(Resume, OnTwoThreads) { ExpectResumesTheSame({"threads=2"}); }
-TEST(Resume, ByStairsWithWarmUp) { ExpectResumesTheSame({"schedule.type=step", "schedule.every=1", "schedule.warmup_steps=20"}); }
+TEST(Resume, ByStairsWithWarmUp) {
+  ExpectResumesTheSame({"schedule.type=step", "schedule.every=1", "schedule.warmup_steps=20"});
+}
 
 TEST(Resume, AStoppedStepCountGoesOnInMidEpoch) {
   const RunCase straight(kSections), parts(kSections);
@@ -67,13 +71,15 @@ ToolResult Interrupt(const RunCase& run, const std::vector<std::string>& setting
   ToolProcess process(run.Words(settings));
   const std::string metrics = run.output() + "/metrics.jsonl";
   std::error_code none;
-  while (process.Running() && (!fs::exists(metrics, none) || fs::file_size(metrics, none) < 200)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (process.Running() && (!fs::exists(metrics, none) || fs::file_size(metrics, none) < 200))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   for (int i = 0; i < times; ++i) process.Signal(signal);
   return process.Wait();
 }
 
 TEST(Resume, AnInterruptedRunEndsAsIfItHadNotBeen) {
-  const std::vector<std::string> settings = {"train.epochs=120", "schedule.type=cosine", "log.every=1", "checkpoint.every=200"};
+  const std::vector<std::string> settings = {"train.epochs=120", "schedule.type=cosine", "log.every=1",
+                                             "checkpoint.every=200"};
   const RunCase straight(kSections), stopped(kSections);
   ASSERT_EQ(straight.Train(settings).exit_code, 0);
   const ToolResult first = Interrupt(stopped, settings, SIGINT);
@@ -118,7 +124,9 @@ class RefusedResume : public testing::Test {
   std::string before_;
 };
 
-TEST_F(RefusedResume, AnotherSeed) { EXPECT_NE(Refuse({"seed=9"}).find("seed 1; this run has seed 9"), std::string::npos); }
+TEST_F(RefusedResume, AnotherSeed) {
+  EXPECT_NE(Refuse({"seed=9"}).find("seed 1; this run has seed 9"), std::string::npos);
+}
 TEST_F(RefusedResume, ALargerBatch) { EXPECT_NE(Refuse({"data.batch=32"}).find("batch of 16"), std::string::npos); }
 TEST_F(RefusedResume, ASmallerBatch) { EXPECT_NE(Refuse({"data.batch=8"}).find("batch of 16"), std::string::npos); }
 
@@ -130,7 +138,8 @@ TEST_F(RefusedResume, AnotherOptimizer) {
 
 TEST_F(RefusedResume, AnotherNetworkListsEverything) {
   const std::string err = Refuse({"network.layers.0.conv.out=6"});
-  for (const char* name : {"conv1.weight", "conv1.bias", "batch_norm1.running_mean", "linear1.weight", "moment1.conv1.weight"})
+  for (const char* name :
+       {"conv1.weight", "conv1.bias", "batch_norm1.running_mean", "linear1.weight", "moment1.conv1.weight"})
     EXPECT_NE(err.find(name), std::string::npos) << name << " in\n" << err;
 }
 
@@ -144,7 +153,8 @@ TEST_F(RefusedResume, ADamagedCheckpoint) {
 }
 
 TEST_F(RefusedResume, LenientTakesWhatFits) {
-  const ToolResult result = run_.Train({"network.layers.5.linear.bias=false", "train.epochs=2"}, {"--resume", "--lenient"});
+  const ToolResult result =
+      run_.Train({"network.layers.5.linear.bias=false", "train.epochs=2"}, {"--resume", "--lenient"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const std::string warnings = run_.Summary().at("warnings").dump();
   EXPECT_NE(warnings.find("extra"), std::string::npos) << warnings;

@@ -20,7 +20,8 @@ class RunCase {
   std::string output() const { return folder_ / "out"; }
   const TempFolder& folder() const { return folder_; }
 
-  std::vector<std::string> Words(const std::vector<std::string>& settings = {}, const std::vector<std::string>& flags = {}) const {
+  std::vector<std::string> Words(const std::vector<std::string>& settings = {},
+                                 const std::vector<std::string>& flags = {}) const {
     std::vector<std::string> words = {"tenon", "train", config()};
     for (const std::string& setting : settings) {
       words.push_back("--set");
@@ -38,7 +39,8 @@ class RunCase {
   std::vector<std::string> Files(const std::string& below = "") const {
     std::vector<std::string> names;
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(output() + "/" + below, ignored)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(output() + "/" + below, ignored))
+      names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
     return names;
   }

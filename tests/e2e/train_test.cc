@@ -16,7 +16,8 @@ using testing_support::ToolResult;
 using testing_support::WriteFile;
 using Names = std::vector<std::string>;
 
-constexpr const char* kData = "data: {type: synthetic, samples: 60, classes: 3, image: {shape: [2, 6, 6]}, split: {test: every_5}, batch: 10}\n";
+constexpr const char* kData =
+    "data: {type: synthetic, samples: 60, classes: 3, image: {shape: [2, 6, 6]}, split: {test: every_5}, batch: 10}\n";
 constexpr const char* kMlp = "network: {layers: [flatten, {linear: {out: 8}}, relu, {linear: {out: 3}}]}\n";
 
 std::string Layers(const Names& layers) {
@@ -119,7 +120,8 @@ TEST(Train, SeedsInTurn) {
 }
 
 TEST(Train, SavedGraphsCanBeRead) {
-  const RunCase run(kData + Layers({"conv: {out: 2, kernel: 3}", "batch_norm", "relu", "max_pool: {kernel: 2}", "flatten", "dropout", "linear: {out: 3}"}));
+  const RunCase run(kData + Layers({"conv: {out: 2, kernel: 3}", "batch_norm", "relu", "max_pool: {kernel: 2}",
+                                    "flatten", "dropout", "linear: {out: 3}"}));
   std::size_t fewer = 0;
   for (const char* level : {"1", "2", "3"}) {
     ASSERT_EQ(run.Train({"train.epochs=1", std::string("save_graphs=") + level}).exit_code, 0);
@@ -137,12 +139,17 @@ TEST(Train, SavedGraphsCanBeRead) {
 TEST(Train, PassesCanBeLeftOut) {
   const RunCase with = Mlp(), without = Mlp();
   ASSERT_EQ(with.Train().exit_code, 0);
-  for (const char* one : {"fold_constants", "remove_unused", "remove_unused_gradients", "fuse_before_autodiff", "fuse_after_autodiff"}) {
+  for (const char* one :
+       {"fold_constants", "remove_unused", "remove_unused_gradients", "fuse_before_autodiff", "fuse_after_autodiff"}) {
     const RunCase run = Mlp();
     const ToolResult result = run.Train({std::string("passes.disabled=[") + one + "]"});
     EXPECT_EQ(result.exit_code, 0) << one << result.err;
   }
-  ASSERT_EQ(without.Train({"passes.disabled=[fold_constants, remove_unused, remove_unused_gradients, fuse_before_autodiff, fuse_after_autodiff]"}).exit_code, 0);
+  ASSERT_EQ(without
+                .Train({"passes.disabled=[fold_constants, remove_unused, remove_unused_gradients, "
+                        "fuse_before_autodiff, fuse_after_autodiff]"})
+                .exit_code,
+            0);
   EXPECT_NEAR(with.Summary().at("test_loss").get<double>(), without.Summary().at("test_loss").get<double>(), 1e-5);
 }
 
@@ -156,14 +163,18 @@ TEST(Train, TheSameThreadsGiveTheSameBits) {
 }
 
 TEST(Train, EveryOptimizerAndSchedule) {
-  for (const char* optimizer : {"{type: sgd, lr: 0.05}", "{type: sgd, lr: 0.02, momentum: 0.9, nesterov: true, weight_decay: 1e-4}", "{type: adam, lr: 0.005}",
-                                "{type: adamw, lr: 0.005}"})
+  for (const char* optimizer :
+       {"{type: sgd, lr: 0.05}", "{type: sgd, lr: 0.02, momentum: 0.9, nesterov: true, weight_decay: 1e-4}",
+        "{type: adam, lr: 0.005}", "{type: adamw, lr: 0.005}"})
     ExpectTrains(kData + std::string(kMlp) + "optimizer: " + optimizer + "\n", {"train.epochs=5"});
-  for (const char* schedule : {"constant", "step", "cosine"}) ExpectTrains(kData + std::string(kMlp), {"train.epochs=5", std::string("schedule.type=") + schedule, "schedule.warmup_steps=3"});
+  for (const char* schedule : {"constant", "step", "cosine"})
+    ExpectTrains(kData + std::string(kMlp),
+                 {"train.epochs=5", std::string("schedule.type=") + schedule, "schedule.warmup_steps=3"});
 }
 
 TEST(Train, ValuesByMeanSquaredError) {
-  const RunCase run("data: {type: csv, path: xy.csv, batch: 8}\nloss: {type: mse}\n" + Layers({"linear: {out: 1}"}) + "optimizer: {lr: 0.05}\ntrain: {epochs: 60}\n");
+  const RunCase run("data: {type: csv, path: xy.csv, batch: 8}\nloss: {type: mse}\n" + Layers({"linear: {out: 1}"}) +
+                    "optimizer: {lr: 0.05}\ntrain: {epochs: 60}\n");
   std::string rows;
   for (int i = 0; i < 32; ++i) rows += fmt::format("{},{},{}\n", i % 4, i % 5, 2 * (i % 4) - (i % 5) + 1);
   WriteFile(run.folder() / "xy.csv", rows);
@@ -174,14 +185,20 @@ TEST(Train, ValuesByMeanSquaredError) {
 
 TEST(Train, NetworksOfAllForms) {
   // A residual connection and a concatenation, by name.
-  ExpectTrains(kData + Layers({"conv: {out: 4, kernel: 3, pad: 1, name: a}", "relu", "conv: {out: 4, kernel: 3, pad: 1}", "add: {input: [conv2, a]}", "relu: {name: sum}",
-                               "concat: {input: [sum, input], axis: 1}", "global_average_pool", "flatten", "linear: {out: 3}"}), {"train.epochs=6", "optimizer.lr=0.1"});
+  ExpectTrains(
+      kData + Layers({"conv: {out: 4, kernel: 3, pad: 1, name: a}", "relu", "conv: {out: 4, kernel: 3, pad: 1}",
+                      "add: {input: [conv2, a]}", "relu: {name: sum}", "concat: {input: [sum, input], axis: 1}",
+                      "global_average_pool", "flatten", "linear: {out: 3}"}),
+      {"train.epochs=6", "optimizer.lr=0.1"});
   // Three axes through linear layers.
-  ExpectTrains(kData + Layers({"reshape: {shape: [0, 2, 36]}", "transpose: {perm: [0, 2, 1]}", "linear: {out: 5}", "tanh", "reduce_mean: {axes: [1]}", "linear: {out: 3}"}),
+  ExpectTrains(kData + Layers({"reshape: {shape: [0, 2, 36]}", "transpose: {perm: [0, 2, 1]}", "linear: {out: 5}",
+                               "tanh", "reduce_mean: {axes: [1]}", "linear: {out: 3}"}),
                {"train.epochs=6", "optimizer.lr=0.1"});
   // Any operator, with attributes and a second output by name.
-  ExpectTrains(kData + Layers({"op: {type: MaxPool, attrs: {kernel_shape: [2, 2], strides: [2, 2]}, outputs: [best]}", "flatten: {input: best}",
-                               "op: {type: LeakyRelu, attrs: {alpha: 1}}", "linear: {out: 3}"}), {"train.epochs=6", "optimizer.lr=0.1"});
+  ExpectTrains(
+      kData + Layers({"op: {type: MaxPool, attrs: {kernel_shape: [2, 2], strides: [2, 2]}, outputs: [best]}",
+                      "flatten: {input: best}", "op: {type: LeakyRelu, attrs: {alpha: 1}}", "linear: {out: 3}"}),
+      {"train.epochs=6", "optimizer.lr=0.1"});
 }
 
 TEST(Train, ALearningRateThatExplodesNamesTheStep) {
@@ -194,7 +211,8 @@ TEST(Train, ALearningRateThatExplodesNamesTheStep) {
 }
 
 TEST(Train, DataThatAreNotFiniteAreNamed) {
-  const RunCase run("data: {type: csv, path: x.csv, batch: 4, image: {shape: [2], scale: 1e39}}\n" + Layers({"linear: {out: 2}"}));
+  const RunCase run("data: {type: csv, path: x.csv, batch: 4, image: {shape: [2], scale: 1e39}}\n" +
+                    Layers({"linear: {out: 2}"}));
   WriteFile(run.folder() / "x.csv", "1,2,0\n3,4,1\n5,6,0\n7,8,1\n");
   const ToolResult result = run.Train();
   EXPECT_EQ(result.exit_code, 2);
@@ -204,7 +222,8 @@ TEST(Train, DataThatAreNotFiniteAreNamed) {
 TEST(Train, OutputThatCannotBeUsed) {
   const RunCase run = Mlp();
   WriteFile(run.folder() / "file", "x");
-  for (const std::string& path : {run.folder() / "file", run.folder() / "file/below", std::string("/proc/none"), run.folder() / std::string(300, 'x')}) {
+  for (const std::string& path : {run.folder() / "file", run.folder() / "file/below", std::string("/proc/none"),
+                                  run.folder() / std::string(300, 'x')}) {
     const ToolResult result = run.Train({}, {"--output", path});
     EXPECT_EQ(result.exit_code, 2) << path << "\n" << result.err;
     EXPECT_NE(result.err.find("error: "), std::string::npos);

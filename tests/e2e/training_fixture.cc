@@ -20,7 +20,9 @@ void FillByFormula(Tensor& tensor, double k, double scale, double offset) {
 }
 
 TrainingFixture::TrainingFixture(const std::string& sections, const Shape& sample) {
-  auto tree = LoadConfigText("name: test\ndata: {type: synthetic, samples: 8, classes: 10, image: {shape: [1, 8, 8]}}\n" + sections, "test", ".");
+  auto tree = LoadConfigText(
+      "name: test\ndata: {type: synthetic, samples: 8, classes: 10, image: {shape: [1, 8, 8]}}\n" + sections, "test",
+      ".");
   Check(tree.status());
   auto config = ReadRunConfig(*tree);
   Check(config.status());

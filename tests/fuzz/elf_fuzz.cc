@@ -32,7 +32,9 @@ std::string Note() {
 
 std::string Cache() {
   std::string cache = "glibc-ld.so.cache1.1";
-  const auto word = [&cache](std::uint32_t value) { cache.append(reinterpret_cast<const char*>(&value), sizeof(value)); };
+  const auto word = [&cache](std::uint32_t value) {
+    cache.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
   word(1);  // entries
   word(0);
   for (int i = 0; i < 5; ++i) word(0);
@@ -69,5 +71,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 std::vector<std::string> tenon::fuzz::Seeds() {
-  return {tenon::testing_support::MakeElfImage(Note()).bytes, tenon::testing_support::MakeElfImage("short").bytes, Cache()};
+  return {tenon::testing_support::MakeElfImage(Note()).bytes, tenon::testing_support::MakeElfImage("short").bytes,
+          Cache()};
 }

@@ -22,8 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 std::vector<std::string> tenon::fuzz::Seeds() {
-  return {"graph g { %x: f32[2,1,4,4] input %w: f32[2,1,3,3] parameter %y = Conv(%x, %w, _) {kernel_shape=[3,3]} name \"c\" at \"r.yaml:1:2\" "
-          "%p, %i = MaxPool(%y) {kernel_shape=[2,2]} return %p }",
-          "graph g { %k: i64[2] constant = tensor i64[2]{0,-1} %x: f16[N,3] input %y = Reshape(%x, %k) update %k = %y }",
-          "pattern(%x, %b?) { %a = Relu|Tanh(%x) {alpha=$s} %s = tenon::Add(%a, _) return %s }"};
+  return {
+      "graph g { %x: f32[2,1,4,4] input %w: f32[2,1,3,3] parameter %y = Conv(%x, %w, _) {kernel_shape=[3,3]} name "
+      "\"c\" at \"r.yaml:1:2\" "
+      "%p, %i = MaxPool(%y) {kernel_shape=[2,2]} return %p }",
+      "graph g { %k: i64[2] constant = tensor i64[2]{0,-1} %x: f16[N,3] input %y = Reshape(%x, %k) update %k = %y }",
+      "pattern(%x, %b?) { %a = Relu|Tanh(%x) {alpha=$s} %s = tenon::Add(%a, _) return %s }"};
 }

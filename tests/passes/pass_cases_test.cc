@@ -22,7 +22,8 @@ class FakeTarget final : public graph::Target {
   FakeTarget() {
     graph::FusionRule rule;
     rule.name = "conv_relu";
-    auto pattern = graph::ParsePattern("pattern(%x, %w, %b?) { %c = Conv(%x, %w, %b) {group=1} %r = Relu(%c) return %r }", "rule");
+    auto pattern =
+        graph::ParsePattern("pattern(%x, %w, %b?) { %c = Conv(%x, %w, %b) {group=1} %r = Relu(%c) return %r }", "rule");
     EXPECT_TRUE(pattern.ok()) << pattern.status().ToString();
     rule.pattern = *pattern;
     rule.domain = "test";
@@ -56,10 +57,13 @@ class FakeTarget final : public graph::Target {
     }
     return offer;
   }
-  Result<std::unique_ptr<graph::PlannedKernel>> Plan(const graph::KernelQuery&, std::span<const LayoutId>, std::span<const LayoutId>) override {
+  Result<std::unique_ptr<graph::PlannedKernel>> Plan(const graph::KernelQuery&, std::span<const LayoutId>,
+                                                     std::span<const LayoutId>) override {
     return InvalidArgument("The test device plans nothing.");
   }
-  Result<std::int64_t> BytesOf(const ValueType& type, LayoutId) override { return type.shape.Concrete().elements() * SizeOf(type.dtype); }
+  Result<std::int64_t> BytesOf(const ValueType& type, LayoutId) override {
+    return type.shape.Concrete().elements() * SizeOf(type.dtype);
+  }
   double ReorderCost(const ValueType&, LayoutId, LayoutId) override { return 100; }
   std::string LayoutName(LayoutId layout) const override { return layout == 0 ? "strided" : "tiled"; }
   const std::vector<graph::FusionRule>& Fusions() const override { return fusions_; }
@@ -111,7 +115,8 @@ void Configure(Compilation& state, const std::map<std::string, std::string>& set
   if (loss != settings.end()) state.loss = state.graph.FindValue(loss->second);
   const auto trained = settings.find("trained");
   if (trained != settings.end()) {
-    for (const std::string& name : Split(trained->second, ',')) state.trained.push_back(state.graph.FindValue(Trim(name)));
+    for (const std::string& name : Split(trained->second, ','))
+      state.trained.push_back(state.graph.FindValue(Trim(name)));
   }
 }
 
@@ -142,7 +147,8 @@ std::string RunCase(const Case& test) {
   return text;
 }
 
-void Rewrite(const std::filesystem::path& file, const std::vector<Case>& cases, const std::vector<std::string>& results) {
+void Rewrite(const std::filesystem::path& file, const std::vector<Case>& cases,
+             const std::vector<std::string>& results) {
   std::ofstream out(file);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     out << (i > 0 ? "\n" : "") << "# name: " << cases[i].name << "\n";
@@ -164,7 +170,8 @@ TEST_P(PassCases, GiveTheExpectedGraph) {
 
 std::vector<std::filesystem::path> CaseFiles() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(TENON_SOURCE_DIR) / "tests/passes")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(TENON_SOURCE_DIR) / "tests/passes")) {
     if (entry.path().extension() == ".cases") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

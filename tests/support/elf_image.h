@@ -78,10 +78,11 @@ inline ElfImage MakeElfImage(const std::string& note) {
 
   Align(&out, 8);
   const std::size_t hash_at = out.size();
-  for (const std::uint32_t word : {1U, 2U, 1U, 0U}) Append(&out, word);  // one bucket, first hashed symbol 2, one bloom word
+  for (const std::uint32_t word : {1U, 2U, 1U, 0U})
+    Append(&out, word);  // one bucket, first hashed symbol 2, one bloom word
   Append(&out, ~std::uint64_t{0});
-  Append(&out, std::uint32_t{2});   // bucket
-  Append(&out, std::uint32_t{1});   // chain: last
+  Append(&out, std::uint32_t{2});  // bucket
+  Append(&out, std::uint32_t{1});  // chain: last
 
   Align(&out, 8);
   image.dynamic_at = out.size();

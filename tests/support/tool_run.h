@@ -17,7 +17,8 @@ namespace tenon::testing_support {
 // <build>/bin/<name>
 inline std::string ToolPath(const std::string& name) {
   const char* build = std::getenv("TENON_BUILD_DIR");
-  const std::string root = build == nullptr ? std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path().string() : build;
+  const std::string root =
+      build == nullptr ? std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path().string() : build;
   return root + "/bin/" + name;
 }
 

@@ -74,9 +74,10 @@ void Examine(PluginRegistry* registry, std::size_t row, PluginReport* report) {
   if (child->exited && child->exit_code == 0 && ReadRow(child->output, report)) return;
   report->state = PluginState::kRefused;
   report->code = PluginCode(PluginMessage::kCrashed);
-  report->reason = PluginError(PluginMessage::kCrashed, FileName(report->path), "{} when it was opened and started. Report it to the vendor of {}.",
-                               EndOf(*child), report->id)
-                       .message();
+  report->reason =
+      PluginError(PluginMessage::kCrashed, FileName(report->path),
+                  "{} when it was opened and started. Report it to the vendor of {}.", EndOf(*child), report->id)
+          .message();
 }
 
 std::string FixFor(const PluginReport& report) {
@@ -113,7 +114,8 @@ int RunDoctorPlugins(const DoctorPluginsOptions& options) {
   }
   fmt::print("Searched: {}.\n", registry.searched().DescribeFolders());
   for (const PluginReport& report : reports) {
-    fmt::print("\n{}  {}{}\n", report.path, PluginStateName(report.state), report.id.empty() ? "" : fmt::format("  {} {}", report.id, report.version));
+    fmt::print("\n{}  {}{}\n", report.path, PluginStateName(report.state),
+               report.id.empty() ? "" : fmt::format("  {} {}", report.id, report.version));
     if (!report.reason.empty()) fmt::print("{}", WrapLines(report.reason, 4, 100));
     const std::string fix = FixFor(report);
     if (!fix.empty()) fmt::print("{}", WrapLines("Fix: " + fix, 4, 100));

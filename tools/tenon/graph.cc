@@ -38,10 +38,17 @@ nlohmann::json Describe(const graph::Graph& graph) {
   for (const char* key : {"inputs", "parameters", "states", "outputs"}) out[key] = nlohmann::json::array();
   for (graph::ValueId id = 0; id < graph.num_values(); ++id) {
     switch (graph.value(id).kind) {
-      case graph::ValueKind::kInput: add("inputs", id); break;
-      case graph::ValueKind::kParameter: add("parameters", id); break;
-      case graph::ValueKind::kState: add("states", id); break;
-      default: break;
+      case graph::ValueKind::kInput:
+        add("inputs", id);
+        break;
+      case graph::ValueKind::kParameter:
+        add("parameters", id);
+        break;
+      case graph::ValueKind::kState:
+        add("states", id);
+        break;
+      default:
+        break;
     }
   }
   for (const graph::ValueId id : graph.outputs) add("outputs", id);
@@ -51,7 +58,9 @@ nlohmann::json Describe(const graph::Graph& graph) {
 // One line per node that says all but its place in the file.
 std::map<std::string, std::string> NodeLines(const graph::Graph& graph) {
   std::map<std::string, std::string> lines;
-  const auto name = [&](graph::ValueId id) { return id == graph::kNone ? std::string("_") : "%" + graph.value(id).name; };
+  const auto name = [&](graph::ValueId id) {
+    return id == graph::kNone ? std::string("_") : "%" + graph.value(id).name;
+  };
   for (const graph::NodeId id : graph.LiveNodes()) {
     const graph::Node& node = graph.node(id);
     std::string line = node.FullName() + "(";

@@ -8,8 +8,9 @@ namespace tenon {
 // tenon graph show FILE: checks a graph in text form and prints it, or counts its operators.
 struct GraphShowOptions {
   std::string file;
-  bool dot = false;   // Graphviz
-  bool json = false;  // {"name", "nodes", "operators": {type: count}, "inputs": [...], "parameters": [...], "outputs": [...]}
+  bool dot = false;  // Graphviz
+  bool json =
+      false;  // {"name", "nodes", "operators": {type: count}, "inputs": [...], "parameters": [...], "outputs": [...]}
 };
 int RunGraphShow(const GraphShowOptions& options);
 

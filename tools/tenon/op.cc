@@ -86,9 +86,11 @@ void PrintTable(const std::vector<Row>& rows) {
   std::printf("%-44s %5s  %-9s %-8s %s\n", "operator", "since", "reference", "gradient", "kernels");
   for (const Row& row : rows) {
     std::string kernels;
-    for (const auto& entry : row.kernels) kernels += fmt::format("{}{} ({})", kernels.empty() ? "" : ", ", entry.first, entry.second);
+    for (const auto& entry : row.kernels)
+      kernels += fmt::format("{}{} ({})", kernels.empty() ? "" : ", ", entry.first, entry.second);
     const std::string name = row.domain.empty() ? row.type : row.domain + "::" + row.type;
-    std::printf("%-44s %5d  %-9s %-8s %s\n", name.c_str(), row.since, row.reference ? "yes" : "no", row.gradient ? "yes" : "no", kernels.c_str());
+    std::printf("%-44s %5d  %-9s %-8s %s\n", name.c_str(), row.since, row.reference ? "yes" : "no",
+                row.gradient ? "yes" : "no", kernels.c_str());
   }
 }
 
@@ -114,8 +116,14 @@ Status List(const OpListOptions& options) {
   }
   nlohmann::json out = nlohmann::json::array();
   for (const Row& row : rows) {
-    out.push_back({{"domain", row.domain}, {"type", row.type}, {"since", row.since}, {"types", row.types}, {"reference", row.reference},
-                   {"gradient", row.gradient}, {"gradient_checked", row.gradient_checked}, {"kernels", row.kernels}});
+    out.push_back({{"domain", row.domain},
+                   {"type", row.type},
+                   {"since", row.since},
+                   {"types", row.types},
+                   {"reference", row.reference},
+                   {"gradient", row.gradient},
+                   {"gradient_checked", row.gradient_checked},
+                   {"kernels", row.kernels}});
   }
   std::printf("%s\n", out.dump(1).c_str());
   return {};

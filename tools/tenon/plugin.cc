@@ -42,9 +42,10 @@ LoadedFile LoadFile(const std::string& file) {
 
 std::vector<std::string> KindNames(std::uint64_t kinds) {
   std::vector<std::string> names;
-  const std::pair<std::uint64_t, const char*> known[] = {{TENON_KIND_DEVICE, "device"},         {TENON_KIND_OP, "op"},
-                                                         {TENON_KIND_SUBGRAPH, "subgraph"},     {TENON_KIND_COLLECTIVE, "collective"},
-                                                         {TENON_KIND_PROFILER, "profiler"},     {TENON_KIND_VENDOR, "vendor"}};
+  const std::pair<std::uint64_t, const char*> known[] = {
+      {TENON_KIND_DEVICE, "device"},     {TENON_KIND_OP, "op"},
+      {TENON_KIND_SUBGRAPH, "subgraph"}, {TENON_KIND_COLLECTIVE, "collective"},
+      {TENON_KIND_PROFILER, "profiler"}, {TENON_KIND_VENDOR, "vendor"}};
   for (const auto& kind : known) {
     if ((kinds & kind.first) != 0) names.emplace_back(kind.second);
   }
@@ -69,8 +70,11 @@ nlohmann::json Details(const Plugin& plugin, const std::vector<const PluginDevic
   }
   nlohmann::json option_list = nlohmann::json::array();
   for (const PluginOption& option : plugin.options().schema()) {
-    option_list.push_back(
-        {{"key", option.key}, {"type", option.type}, {"default", option.default_value}, {"bounds", option.bounds}, {"help", option.help}});
+    option_list.push_back({{"key", option.key},
+                           {"type", option.type},
+                           {"default", option.default_value},
+                           {"bounds", option.bounds},
+                           {"help", option.help}});
   }
   const PluginLibrary& library = plugin.library();
   return {{"vendor", library.vendor()},
@@ -94,19 +98,24 @@ void PrintInfo(const PluginReport& report, const nlohmann::json& details) {
   line("build id", report.build_id);
   line("vendor", details.at("vendor").get<std::string>());
   line("licence", details.at("licence").get<std::string>());
-  line("compiler", details.at("compiler").get<std::string>() + (details.at("debug_build").get<bool>() ? ", debug build" : ""));
-  line("plugin ABI", fmt::format("built {}{}, effective {}", report.abi_built, report.draft ? " draft" : "", report.abi_effective));
+  line("compiler",
+       details.at("compiler").get<std::string>() + (details.at("debug_build").get<bool>() ? ", debug build" : ""));
+  line("plugin ABI",
+       fmt::format("built {}{}, effective {}", report.abi_built, report.draft ? " draft" : "", report.abi_effective));
   line("kinds", joined(details.at("kinds")));
   line("interfaces", joined(details.at("interfaces")));
   for (const nlohmann::json& device : details.at("device_info")) {
-    line("device", fmt::format("{}:{}  {}", device.at("kind").get<std::string>(), device.at("index").get<int>(), device.at("name").get<std::string>()));
+    line("device", fmt::format("{}:{}  {}", device.at("kind").get<std::string>(), device.at("index").get<int>(),
+                               device.at("name").get<std::string>()));
   }
   const std::vector<std::string> operators = details.at("operators").get<std::vector<std::string>>();
-  if (!operators.empty()) fmt::print("  {:<12} {}\n{}", "operators", operators.size(), WrapLines(Join(operators, ", "), 15, 100));
+  if (!operators.empty())
+    fmt::print("  {:<12} {}\n{}", "operators", operators.size(), WrapLines(Join(operators, ", "), 15, 100));
   for (const nlohmann::json& option : details.at("options")) {
     const std::string bounds = option.at("bounds").get<std::string>();
-    line("option", fmt::format("{} ({}, default {}{}{}): {}", option.at("key").get<std::string>(), option.at("type").get<std::string>(),
-                               option.at("default").get<std::string>(), bounds.empty() ? "" : ", ", bounds, option.at("help").get<std::string>()));
+    line("option", fmt::format("{} ({}, default {}{}{}): {}", option.at("key").get<std::string>(),
+                               option.at("type").get<std::string>(), option.at("default").get<std::string>(),
+                               bounds.empty() ? "" : ", ", bounds, option.at("help").get<std::string>()));
   }
 }
 

@@ -7,7 +7,7 @@ namespace tenon {
 
 // `tenon plugin list [CONFIG] [--plugin-dir DIR]... [--json]`
 struct PluginListOptions {
-  std::string config;                    // empty: only the folders
+  std::string config;  // empty: only the folders
   std::vector<std::string> plugin_dirs;
   bool json = false;
 };

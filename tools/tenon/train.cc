@@ -38,7 +38,9 @@ void PrintEnd(const TrainerOptions& options, const RunSummary& summary) {
     reference += entry.second.reference;
     if (entry.second.reference > 0) kernels += (kernels.empty() ? "" : ", ") + entry.first;
   }
-  if (reference > 0) std::printf("kernels: %ld fast, %ld reference (%s)\n", static_cast<long>(fast), static_cast<long>(reference), kernels.c_str());
+  if (reference > 0)
+    std::printf("kernels: %ld fast, %ld reference (%s)\n", static_cast<long>(fast), static_cast<long>(reference),
+                kernels.c_str());
   if (summary.test_accuracy) std::printf("test accuracy %.4f\n", *summary.test_accuracy);
 }
 
@@ -90,7 +92,8 @@ int RunTrain(const TrainOptions& options) {
   trainer.resume_from = options.resume_from;
   trainer.lenient = options.lenient;
   trainer.dry_run = options.dry_run;
-  if (options.lenient && !options.resume) return cli::Report(InvalidArgument("--lenient says how to take a checkpoint and needs --resume."));
+  if (options.lenient && !options.resume)
+    return cli::Report(InvalidArgument("--lenient says how to take a checkpoint and needs --resume."));
   if (!options.repeat_seeds.empty()) {
     auto seeds = ParseSeeds(options.repeat_seeds);
     if (!seeds.ok()) return cli::Report(seeds.status());

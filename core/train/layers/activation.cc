@@ -20,21 +20,25 @@ const ConfigTable& ConfigTableOf(const Plain*) {
   return table;
 }
 const ConfigTable& ConfigTableOf(const LeakyRelu*) {
-  static const ConfigTable table = Table<LeakyRelu>("x, or alpha x below 0.", LayerFields<LeakyRelu>({
-      Field("alpha", &LeakyRelu::alpha, "slope below 0"),
-  }));
+  static const ConfigTable table =
+      Table<LeakyRelu>("x, or alpha x below 0.", LayerFields<LeakyRelu>({
+                                                     Field("alpha", &LeakyRelu::alpha, "slope below 0"),
+                                                 }));
   return table;
 }
 const ConfigTable& ConfigTableOf(const Softmax*) {
-  static const ConfigTable table = Table<Softmax>("Shares that sum to 1 along an axis.", LayerFields<Softmax>({
-      Field("axis", &Softmax::axis, "the axis; negative: from the end"),
-  }));
+  static const ConfigTable table = Table<Softmax>("Shares that sum to 1 along an axis.",
+                                                  LayerFields<Softmax>({
+                                                      Field("axis", &Softmax::axis, "the axis; negative: from the end"),
+                                                  }));
   return table;
 }
 const ConfigTable& ConfigTableOf(const Dropout*) {
-  static const ConfigTable table = Table<Dropout>("Sets values to 0 by chance in training; nothing in inference.", LayerFields<Dropout>({
-      Field("ratio", &Dropout::ratio, AtLeast(0) & Below(1), "share of values set to 0"),
-  }));
+  static const ConfigTable table =
+      Table<Dropout>("Sets values to 0 by chance in training; nothing in inference.",
+                     LayerFields<Dropout>({
+                         Field("ratio", &Dropout::ratio, AtLeast(0) & Below(1), "share of values set to 0"),
+                     }));
   return table;
 }
 
@@ -52,7 +56,8 @@ LayerResult BuildSoftmax(LayerBuilder& builder, const Softmax& layer) {
 }
 LayerResult BuildDropout(LayerBuilder& builder, const Dropout& layer) {
   if (!builder.training || layer.ratio == 0) return std::vector<graph::ValueId>{builder.inputs[0]};
-  const graph::ValueId ratio = builder.graph.AddConstant(builder.name + ".ratio", Tensor::Scalar(static_cast<float>(layer.ratio)));
+  const graph::ValueId ratio =
+      builder.graph.AddConstant(builder.name + ".ratio", Tensor::Scalar(static_cast<float>(layer.ratio)));
   const graph::ValueId on = builder.graph.AddConstant(builder.name + ".training", Tensor::Scalar(true));
   return builder.Op("Dropout", {builder.inputs[0], ratio, on});
 }
@@ -60,12 +65,10 @@ LayerResult BuildDropout(LayerBuilder& builder, const Dropout& layer) {
 }  // namespace
 
 std::vector<LayerKind> ActivationLayers() {
-  return {MakeLayerKind<Plain>("relu", 1, BuildPlain<kRelu>),
-          MakeLayerKind<LeakyRelu>("leaky_relu", 1, BuildLeaky),
-          MakeLayerKind<Plain>("sigmoid", 1, BuildPlain<kSigmoid>),
-          MakeLayerKind<Plain>("tanh", 1, BuildPlain<kTanh>),
-          MakeLayerKind<Softmax>("softmax", 1, BuildSoftmax),
-          MakeLayerKind<Dropout>("dropout", 1, BuildDropout)};
+  return {
+      MakeLayerKind<Plain>("relu", 1, BuildPlain<kRelu>),       MakeLayerKind<LeakyRelu>("leaky_relu", 1, BuildLeaky),
+      MakeLayerKind<Plain>("sigmoid", 1, BuildPlain<kSigmoid>), MakeLayerKind<Plain>("tanh", 1, BuildPlain<kTanh>),
+      MakeLayerKind<Softmax>("softmax", 1, BuildSoftmax),       MakeLayerKind<Dropout>("dropout", 1, BuildDropout)};
 }
 
 }  // namespace tenon

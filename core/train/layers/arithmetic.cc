@@ -11,14 +11,17 @@ struct ReduceMean : LayerKeys {
 };
 
 const ConfigTable& ConfigTableOf(const Binary*) {
-  static const ConfigTable table = Table<Binary>("Elementwise over two inputs, which may broadcast.", LayerFields<Binary>({}));
+  static const ConfigTable table =
+      Table<Binary>("Elementwise over two inputs, which may broadcast.", LayerFields<Binary>({}));
   return table;
 }
 const ConfigTable& ConfigTableOf(const ReduceMean*) {
-  static const ConfigTable table = Table<ReduceMean>("The mean over some axes.", LayerFields<ReduceMean>({
-      Field("axes", &ReduceMean::axes, Required() & Count(1, 8), "the axes; negative: from the end"),
-      Field("keep_dims", &ReduceMean::keep_dims, "leave each axis as a dim of 1"),
-  }));
+  static const ConfigTable table = Table<ReduceMean>(
+      "The mean over some axes.",
+      LayerFields<ReduceMean>({
+          Field("axes", &ReduceMean::axes, Required() & Count(1, 8), "the axes; negative: from the end"),
+          Field("keep_dims", &ReduceMean::keep_dims, "leave each axis as a dim of 1"),
+      }));
   return table;
 }
 
@@ -29,7 +32,8 @@ LayerResult BuildBinary(LayerBuilder& builder, const Binary&) {
 constexpr char kAdd[] = "Add", kSub[] = "Sub", kMul[] = "Mul", kDiv[] = "Div";
 
 LayerResult BuildMean(LayerBuilder& builder, const ReduceMean& layer) {
-  return builder.Op("ReduceMean", {builder.inputs[0], builder.Ints("axes", layer.axes)}, {{"keepdims", std::int64_t{layer.keep_dims ? 1 : 0}}});
+  return builder.Op("ReduceMean", {builder.inputs[0], builder.Ints("axes", layer.axes)},
+                    {{"keepdims", std::int64_t{layer.keep_dims ? 1 : 0}}});
 }
 
 }  // namespace

@@ -11,15 +11,18 @@ struct BatchNorm : LayerKeys {
 };
 
 const ConfigTable& ConfigTableOf(const BatchNorm*) {
-  static const ConfigTable table = Table<BatchNorm>("Normalisation per channel over the batch.", LayerFields<BatchNorm>({
-      Field("eps", &BatchNorm::eps, Above(0), "added to the variance"),
-      Field("momentum", &BatchNorm::momentum, Between(0, 1), "weight of the old running statistics"),
-  }));
+  static const ConfigTable table = Table<BatchNorm>(
+      "Normalisation per channel over the batch.",
+      LayerFields<BatchNorm>({
+          Field("eps", &BatchNorm::eps, Above(0), "added to the variance"),
+          Field("momentum", &BatchNorm::momentum, Between(0, 1), "weight of the old running statistics"),
+      }));
   return table;
 }
 
 LayerResult Build(LayerBuilder& builder, const BatchNorm& norm) {
-  TENON_INVALID_IF(builder.type(0).shape.rank() < 2, "A batch_norm layer needs an input [batch, channels, ...]; its input is {}.",
+  TENON_INVALID_IF(builder.type(0).shape.rank() < 2,
+                   "A batch_norm layer needs an input [batch, channels, ...]; its input is {}.",
                    builder.type(0).ToString());
   TENON_ASSIGN(const std::int64_t channels, builder.KnownDim(1));
   const Shape shape{channels};
@@ -27,8 +30,10 @@ LayerResult Build(LayerBuilder& builder, const BatchNorm& norm) {
   TENON_ASSIGN(const graph::ValueId shift, builder.Parameter("bias", shape, Initializer::Constant(0)));
   TENON_ASSIGN(const graph::ValueId mean, builder.State("running_mean", shape, Initializer::Constant(0)));
   TENON_ASSIGN(const graph::ValueId var, builder.State("running_var", shape, Initializer::Constant(1)));
-  const Attributes attrs = {{"epsilon", norm.eps}, {"momentum", norm.momentum}, {"training_mode", std::int64_t{builder.training ? 1 : 0}}};
-  TENON_ASSIGN(const auto outputs, builder.Op("BatchNormalization", {builder.inputs[0], scale, shift, mean, var}, attrs, builder.training ? 3 : 1));
+  const Attributes attrs = {
+      {"epsilon", norm.eps}, {"momentum", norm.momentum}, {"training_mode", std::int64_t{builder.training ? 1 : 0}}};
+  TENON_ASSIGN(const auto outputs, builder.Op("BatchNormalization", {builder.inputs[0], scale, shift, mean, var}, attrs,
+                                              builder.training ? 3 : 1));
   if (builder.training) {
     builder.Update(mean, outputs[1]);
     builder.Update(var, outputs[2]);

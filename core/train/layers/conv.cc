@@ -19,16 +19,18 @@ struct Conv : LayerKeys {
 };
 
 const ConfigTable& ConfigTableOf(const Conv*) {
-  static const ConfigTable table = Table<Conv>("Convolution over 1 to 3 spatial axes.", LayerFields<Conv>({
-      Field("out", &Conv::out, AtLeast(1) & Required(), "output channels"),
-      Field("kernel", &Conv::kernel, AtLeast(1) & Required(), "window"),
-      Field("stride", &Conv::stride, AtLeast(1), "steps of the window"),
-      Field("pad", &Conv::pad, AtLeast(0), "zeros on each side"),
-      Field("dilation", &Conv::dilation, AtLeast(1), "distance between the taps of the window"),
-      Field("group", &Conv::group, AtLeast(1), "channel groups that do not mix"),
-      Field("bias", &Conv::bias, "add a number per output channel"),
-      Field("init", &Conv::init, "how the weight starts"),
-  }));
+  static const ConfigTable table =
+      Table<Conv>("Convolution over 1 to 3 spatial axes.",
+                  LayerFields<Conv>({
+                      Field("out", &Conv::out, AtLeast(1) & Required(), "output channels"),
+                      Field("kernel", &Conv::kernel, AtLeast(1) & Required(), "window"),
+                      Field("stride", &Conv::stride, AtLeast(1), "steps of the window"),
+                      Field("pad", &Conv::pad, AtLeast(0), "zeros on each side"),
+                      Field("dilation", &Conv::dilation, AtLeast(1), "distance between the taps of the window"),
+                      Field("group", &Conv::group, AtLeast(1), "channel groups that do not mix"),
+                      Field("bias", &Conv::bias, "add a number per output channel"),
+                      Field("init", &Conv::init, "how the weight starts"),
+                  }));
   return table;
 }
 
@@ -56,8 +58,9 @@ LayerResult Build(LayerBuilder& builder, const Conv& conv) {
     TENON_ASSIGN(const graph::ValueId bias, builder.Parameter("bias", Shape{conv.out}, standard));
     inputs.push_back(bias);
   }
-  return builder.Node("", "Conv", inputs,
-                      {{"kernel_shape", kernel}, {"strides", stride}, {"pads", pads}, {"dilations", dilation}, {"group", conv.group}});
+  return builder.Node(
+      "", "Conv", inputs,
+      {{"kernel_shape", kernel}, {"strides", stride}, {"pads", pads}, {"dilations", dilation}, {"group", conv.group}});
 }
 
 }  // namespace

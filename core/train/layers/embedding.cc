@@ -11,16 +11,19 @@ struct Embedding : LayerKeys {
 };
 
 const ConfigTable& ConfigTableOf(const Embedding*) {
-  static const ConfigTable table = Table<Embedding>("A row of a table for each whole number.", LayerFields<Embedding>({
-      Field("rows", &Embedding::rows, AtLeast(1) & Required(), "how many different numbers there are"),
-      Field("dim", &Embedding::dim, AtLeast(1) & Required(), "numbers in a row"),
-      Field("init", &Embedding::init, "how the table starts"),
-  }));
+  static const ConfigTable table = Table<Embedding>(
+      "A row of a table for each whole number.",
+      LayerFields<Embedding>({
+          Field("rows", &Embedding::rows, AtLeast(1) & Required(), "how many different numbers there are"),
+          Field("dim", &Embedding::dim, AtLeast(1) & Required(), "numbers in a row"),
+          Field("init", &Embedding::init, "how the table starts"),
+      }));
   return table;
 }
 
 LayerResult Build(LayerBuilder& builder, const Embedding& embedding) {
-  TENON_INVALID_IF(!IsInteger(builder.type(0).dtype), "An embedding layer needs whole numbers; its input is {}.", builder.type(0).ToString());
+  TENON_INVALID_IF(!IsInteger(builder.type(0).dtype), "An embedding layer needs whole numbers; its input is {}.",
+                   builder.type(0).ToString());
   TENON_ASSIGN(const graph::ValueId table, builder.Parameter("weight", Shape{embedding.rows, embedding.dim},
                                                              embedding.init.choice.value_or(Initializer::Normal(1.0))));
   return builder.Op("Gather", {table, builder.inputs[0]}, {{"axis", std::int64_t{0}}});

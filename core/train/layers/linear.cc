@@ -14,17 +14,19 @@ struct Linear : LayerKeys {
 };
 
 const ConfigTable& ConfigTableOf(const Linear*) {
-  static const ConfigTable table = Table<Linear>("Matrix product over the last axis.", LayerFields<Linear>({
-      Field("out", &Linear::out, AtLeast(1) & Required(), "outputs"),
-      Field("bias", &Linear::bias, "add a number per output"),
-      Field("init", &Linear::init, "how the weight starts"),
-  }));
+  static const ConfigTable table = Table<Linear>("Matrix product over the last axis.",
+                                                 LayerFields<Linear>({
+                                                     Field("out", &Linear::out, AtLeast(1) & Required(), "outputs"),
+                                                     Field("bias", &Linear::bias, "add a number per output"),
+                                                     Field("init", &Linear::init, "how the weight starts"),
+                                                 }));
   return table;
 }
 
 LayerResult Build(LayerBuilder& builder, const Linear& linear) {
   const SymShape shape = builder.type(0).shape;
-  TENON_INVALID_IF(shape.rank() < 2, "A linear layer needs an input [batch, ..., features]; its input is {}.", builder.type(0).ToString());
+  TENON_INVALID_IF(shape.rank() < 2, "A linear layer needs an input [batch, ..., features]; its input is {}.",
+                   builder.type(0).ToString());
   TENON_ASSIGN(const std::int64_t in, builder.KnownDim(shape.rank() - 1));
   const Initializer standard = Initializer::Uniform(1.0 / std::sqrt(static_cast<double>(in)));
   graph::ValueId x = builder.inputs[0];
@@ -34,7 +36,8 @@ LayerResult Build(LayerBuilder& builder, const Linear& linear) {
     TENON_ASSIGN(const auto matrix, builder.Op("Reshape", {x, builder.Ints("rows", rows)}, {}, 1, "rows"));
     x = matrix[0];
   }
-  TENON_ASSIGN(const graph::ValueId weight, builder.Parameter("weight", Shape{linear.out, in}, linear.init.choice.value_or(standard)));
+  TENON_ASSIGN(const graph::ValueId weight,
+               builder.Parameter("weight", Shape{linear.out, in}, linear.init.choice.value_or(standard)));
   std::vector<graph::ValueId> inputs = {x, weight};
   if (linear.bias) {
     TENON_ASSIGN(const graph::ValueId bias, builder.Parameter("bias", Shape{linear.out}, standard));

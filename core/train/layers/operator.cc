@@ -14,12 +14,13 @@ struct Operator : LayerKeys {
 };
 
 const ConfigTable& ConfigTableOf(const Operator*) {
-  static const ConfigTable table = Table<Operator>("Any operator.", LayerFields<Operator>({
-      Field("domain", &Operator::domain, "empty: ONNX"),
-      Field("type", &Operator::type, Required(), "the operator's name"),
-      Field("version", &Operator::version, AtLeast(0), "opset version; 0: the newest"),
-      Field("attrs", &Operator::attrs, "its attributes"),
-  }));
+  static const ConfigTable table = Table<Operator>(
+      "Any operator.", LayerFields<Operator>({
+                           Field("domain", &Operator::domain, "empty: ONNX"),
+                           Field("type", &Operator::type, Required(), "the operator's name"),
+                           Field("version", &Operator::version, AtLeast(0), "opset version; 0: the newest"),
+                           Field("attrs", &Operator::attrs, "its attributes"),
+                       }));
   return table;
 }
 
@@ -49,7 +50,8 @@ Result<AttrValue> ReadAttribute(const ConfigNode& node, AttrType type, const std
       TENON_ASSIGN(const double value, Number(node, what));
       return AttrValue(value);
     }
-    case AttrType::kText: return AttrValue(node.text());
+    case AttrType::kText:
+      return AttrValue(node.text());
     case AttrType::kInts: {
       std::vector<std::int64_t> values;
       for (const ConfigNode& item : node.items()) {
@@ -71,7 +73,8 @@ Result<AttrValue> ReadAttribute(const ConfigNode& node, AttrType type, const std
       for (const ConfigNode& item : node.items()) values.push_back(item.text());
       return AttrValue(std::move(values));
     }
-    case AttrType::kTensor: break;
+    case AttrType::kTensor:
+      break;
   }
   return InvalidArgument("{} is a tensor, which cannot be written here.", what).At(node.place().ToString());
 }
@@ -87,25 +90,31 @@ LayerResult Build(LayerBuilder& builder, const Operator& layer) {
   const OpDef* def = *found;
   Attributes attrs;
   if (!layer.attrs.is_null() && !layer.attrs.is_map())
-    return InvalidArgument("'attrs' needs a map (key: value), but is {}.", layer.attrs.Describe()).At(layer.attrs.place().ToString());
+    return InvalidArgument("'attrs' needs a map (key: value), but is {}.", layer.attrs.Describe())
+        .At(layer.attrs.place().ToString());
   for (const ConfigEntry& entry : layer.attrs.entries()) {
     const auto& known = def->attrs();
-    const auto match = std::find_if(known.begin(), known.end(), [&](const AttrDef& attr) { return attr.name == entry.key; });
+    const auto match =
+        std::find_if(known.begin(), known.end(), [&](const AttrDef& attr) { return attr.name == entry.key; });
     if (match == known.end()) {
       attrs.Set(entry.key, std::int64_t{0});  // refused below with the nearest name
       continue;
     }
     if (!FormFits(entry.value, match->type))
-      return InvalidArgument("{} attribute '{}' is {}; expected a {}.", def->FullName(), entry.key, entry.value.Describe(), NameOf(match->type))
+      return InvalidArgument("{} attribute '{}' is {}; expected a {}.", def->FullName(), entry.key,
+                             entry.value.Describe(), NameOf(match->type))
           .At(entry.value.place().ToString());
-    TENON_ASSIGN(AttrValue value, ReadAttribute(entry.value, match->type, fmt::format("{} attribute '{}'", def->FullName(), entry.key)));
+    TENON_ASSIGN(AttrValue value,
+                 ReadAttribute(entry.value, match->type, fmt::format("{} attribute '{}'", def->FullName(), entry.key)));
     attrs.Set(entry.key, std::move(value));
   }
   const auto& declared = def->outputs();
-  const auto required = std::count_if(declared.begin(), declared.end(), [](const ArgDef& arg) { return arg.arity == Arity::kRequired; });
+  const auto required =
+      std::count_if(declared.begin(), declared.end(), [](const ArgDef& arg) { return arg.arity == Arity::kRequired; });
   const int outputs = std::max({static_cast<int>(layer.outputs.size()), static_cast<int>(required), 1});
-  TENON_ASSIGN(const graph::NodeId id, builder.graph.AddNode(layer.domain, layer.type, builder.inputs, std::move(attrs), outputs, builder.name,
-                                                             builder.place, static_cast<int>(layer.version)));
+  TENON_ASSIGN(const graph::NodeId id,
+               builder.graph.AddNode(layer.domain, layer.type, builder.inputs, std::move(attrs), outputs, builder.name,
+                                     builder.place, static_cast<int>(layer.version)));
   return builder.graph.node(id).outputs;
 }
 

@@ -11,11 +11,13 @@ struct Pool : LayerKeys {
 };
 
 const ConfigTable& ConfigTableOf(const Pool*) {
-  static const ConfigTable table = Table<Pool>("The largest value, or the mean, of each window.", LayerFields<Pool>({
-      Field("kernel", &Pool::kernel, AtLeast(1) & Required(), "window"),
-      Field("stride", &Pool::stride, AtLeast(1), "steps of the window; absent: the kernel"),
-      Field("pad", &Pool::pad, AtLeast(0), "padding on each side, not counted in a mean"),
-  }));
+  static const ConfigTable table =
+      Table<Pool>("The largest value, or the mean, of each window.",
+                  LayerFields<Pool>({
+                      Field("kernel", &Pool::kernel, AtLeast(1) & Required(), "window"),
+                      Field("stride", &Pool::stride, AtLeast(1), "steps of the window; absent: the kernel"),
+                      Field("pad", &Pool::pad, AtLeast(0), "padding on each side, not counted in a mean"),
+                  }));
   return table;
 }
 
@@ -39,7 +41,9 @@ LayerResult BuildPool(LayerBuilder& builder, const Pool& pool, std::string_view 
   return builder.Op(op, {builder.inputs[0]}, {{"kernel_shape", kernel}, {"strides", stride}, {"pads", pads}});
 }
 
-LayerResult BuildMax(LayerBuilder& builder, const Pool& pool) { return BuildPool(builder, pool, "max_pool", "MaxPool"); }
+LayerResult BuildMax(LayerBuilder& builder, const Pool& pool) {
+  return BuildPool(builder, pool, "max_pool", "MaxPool");
+}
 LayerResult BuildAverage(LayerBuilder& builder, const Pool& pool) {
   return BuildPool(builder, pool, "average_pool", "AveragePool");
 }

@@ -20,21 +20,26 @@ const ConfigTable& ConfigTableOf(const Flatten*) {
   return table;
 }
 const ConfigTable& ConfigTableOf(const Reshape*) {
-  static const ConfigTable table = Table<Reshape>("Other dims, the same values.", LayerFields<Reshape>({
-      Field("shape", &Reshape::shape, AtLeast(-1) & Required(), "dims, the batch included; 0 copies a dim, one -1 is the rest"),
-  }));
+  static const ConfigTable table = Table<Reshape>(
+      "Other dims, the same values.", LayerFields<Reshape>({
+                                          Field("shape", &Reshape::shape, AtLeast(-1) & Required(),
+                                                "dims, the batch included; 0 copies a dim, one -1 is the rest"),
+                                      }));
   return table;
 }
 const ConfigTable& ConfigTableOf(const Transpose*) {
-  static const ConfigTable table = Table<Transpose>("Axes in another order.", LayerFields<Transpose>({
-      Field("perm", &Transpose::perm, AtLeast(0) & Required(), "input axis of each output axis"),
-  }));
+  static const ConfigTable table =
+      Table<Transpose>("Axes in another order.",
+                       LayerFields<Transpose>({
+                           Field("perm", &Transpose::perm, AtLeast(0) & Required(), "input axis of each output axis"),
+                       }));
   return table;
 }
 const ConfigTable& ConfigTableOf(const Concat*) {
-  static const ConfigTable table = Table<Concat>("Inputs one after the other along an axis.", LayerFields<Concat>({
-      Field("axis", &Concat::axis, "the axis; negative: from the end"),
-  }));
+  static const ConfigTable table = Table<Concat>("Inputs one after the other along an axis.",
+                                                 LayerFields<Concat>({
+                                                     Field("axis", &Concat::axis, "the axis; negative: from the end"),
+                                                 }));
   return table;
 }
 

@@ -32,7 +32,8 @@ using testing_support::WriteFile;
 constexpr const char* kFolder = "tests/errors/plugin";
 
 void ReplaceAll(std::string* text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text->find(from); !from.empty() && at != std::string::npos; at = text->find(from, at + to.size())) {
+  for (std::size_t at = text->find(from); !from.empty() && at != std::string::npos;
+       at = text->find(from, at + to.size())) {
     text->replace(at, from.size(), to);
   }
 }
@@ -98,9 +99,9 @@ ConfigNode Yaml(const std::string& text) {
 }
 
 TEST(PluginErrors, FixturesFailWithTheirText) {
-  for (const char* name : {"no_note", "no_entry", "wrong_major", "newer_host", "other_draft", "other_sanitizer", "cpu_feature", "small_table",
-                           "null_slots", "kind_mismatch", "bad_magic", "note_differs", "query_refuses", "create_fails", "undefined_symbol",
-                           "missing_library", "throwing"}) {
+  for (const char* name : {"no_note", "no_entry", "wrong_major", "newer_host", "other_draft", "other_sanitizer",
+                           "cpu_feature", "small_table", "null_slots", "kind_mismatch", "bad_magic", "note_differs",
+                           "query_refuses", "create_fails", "undefined_symbol", "missing_library", "throwing"}) {
     const Status status = LoadError(Config(FixtureFile(name)));
     EXPECT_EQ(status.code(), Code::kUnavailable) << status.ToString();
     ExpectText(name, Neutral(status.ToString(), FixtureFolder(name)));
@@ -197,10 +198,8 @@ TEST(PluginErrors, WorldWritableFolder) {
 // G31
 TEST(PluginErrors, Options) {
   const std::map<std::string, std::string> cases = {
-      {"option_unknown", "levl: 3"},
-      {"option_unknown_nested", "pool:\n  ratoi: 0.25\nverbose: true"},
-      {"option_wrong_type", "level: high"},
-      {"option_out_of_range", "level: 12"},
+      {"option_unknown", "levl: 3"},        {"option_unknown_nested", "pool:\n  ratoi: 0.25\nverbose: true"},
+      {"option_wrong_type", "level: high"}, {"option_out_of_range", "level: 12"},
       {"option_no_boolean", "verbose: on"},
   };
   for (const auto& entry : cases) {
@@ -223,7 +222,8 @@ TEST(PluginErrors, SearchPaths) {
   options.search.use_environment = true;
   ::setenv("TENON_PLUGIN_PATH", "/a::/b", 1);
   EXPECT_EQ(PluginRegistry(options).Load(config).ToString(),
-            "error: TN-PLG-002 TENON_PLUGIN_PATH='/a::/b' has an empty element; it does not mean the current folder. Remove the extra "
+            "error: TN-PLG-002 TENON_PLUGIN_PATH='/a::/b' has an empty element; it does not mean the current folder. "
+            "Remove the extra "
             "colon.");
   ::unsetenv("TENON_PLUGIN_PATH");
 }

@@ -30,7 +30,8 @@ std::vector<fs::path> Cases() {
 }
 
 std::string WithoutFolder(std::string text, const std::string& folder) {
-  for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder)) text.erase(at, folder.size());
+  for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder))
+    text.erase(at, folder.size());
   return text;
 }
 

@@ -37,7 +37,8 @@ class Replay {
   void Run() {
     for (const NodeId id : graph_.LiveNodes()) Step(id);
     for (const ValueId id : graph_.outputs) EXPECT_TRUE(valid_.count(id)) << "result " << graph_.value(id).name;
-    for (const graph::Update& update : graph_.updates) EXPECT_TRUE(valid_.count(update.value)) << "update " << graph_.value(update.value).name;
+    for (const graph::Update& update : graph_.updates)
+      EXPECT_TRUE(valid_.count(update.value)) << "update " << graph_.value(update.value).name;
   }
 
  private:
@@ -58,7 +59,8 @@ class Replay {
     std::vector<Stretch> written;
     for (const ValueId out : node.outputs) {
       if (out == kNone || view) continue;
-      for (const Stretch& other : written) EXPECT_FALSE(Of(out).Meets(other)) << node.name << " writes two results to one place";
+      for (const Stretch& other : written)
+        EXPECT_FALSE(Of(out).Meets(other)) << node.name << " writes two results to one place";
       written.push_back(Of(out));
     }
     if (plan_.workspace_offset[Index(id)] >= 0) {
@@ -72,13 +74,16 @@ class Replay {
       EXPECT_TRUE(valid_.count(in)) << node.name << " reads %" << graph_.value(in).name << ", which is overwritten";
       for (const ValueId out : node.outputs) {
         if (out != kNone && plan_.root[Index(out)] == plan_.root[Index(in)]) continue;
-        if (out != kNone) EXPECT_FALSE(Of(in).Meets(Of(out))) << node.name << " writes half over %" << graph_.value(in).name;
+        if (out != kNone)
+          EXPECT_FALSE(Of(in).Meets(Of(out))) << node.name << " writes half over %" << graph_.value(in).name;
       }
-      if (plan_.workspace_offset[Index(id)] >= 0) EXPECT_FALSE(written.back().Meets(Of(in))) << node.name << " works over %" << graph_.value(in).name;
+      if (plan_.workspace_offset[Index(id)] >= 0)
+        EXPECT_FALSE(written.back().Meets(Of(in))) << node.name << " works over %" << graph_.value(in).name;
     }
     for (auto at = valid_.begin(); at != valid_.end();) {
       const Stretch held = Of(*at);
-      const bool lost = std::any_of(written.begin(), written.end(), [&](const Stretch& one) { return one.Meets(held); });
+      const bool lost =
+          std::any_of(written.begin(), written.end(), [&](const Stretch& one) { return one.Meets(held); });
       at = lost ? valid_.erase(at) : std::next(at);
     }
     for (const ValueId out : node.outputs) {
@@ -114,9 +119,12 @@ class ProgramMemory : public testing::Test {
     }
   }
 
-  void Compile(Compilation& state, const std::string& network, const Shape& input, const std::string& optimizer, bool training,
-               const std::vector<std::string>& disabled) {
-    auto tree = LoadConfigText("data: {type: synthetic, samples: 8, classes: 4, image: {shape: [8]}}\nnetwork: " + network + "\noptimizer: " + optimizer + "\n", "test", ".");
+  void Compile(Compilation& state, const std::string& network, const Shape& input, const std::string& optimizer,
+               bool training, const std::vector<std::string>& disabled) {
+    auto tree =
+        LoadConfigText("data: {type: synthetic, samples: 8, classes: 4, image: {shape: [8]}}\nnetwork: " + network +
+                           "\noptimizer: " + optimizer + "\n",
+                       "test", ".");
     ASSERT_TRUE(tree.ok()) << tree.status().ToString();
     auto config = ReadRunConfig(*tree);
     ASSERT_TRUE(config.ok()) << config.status().ToString();
@@ -150,16 +158,18 @@ TEST_F(ProgramMemory, LeNet) {
 }
 
 TEST_F(ProgramMemory, LeNetWithoutFusion) {
-  Check("{zoo: lenet5}", Shape{5, 1, 28, 28}, "{type: sgd}", {"fuse_before_autodiff", "fuse_after_autodiff", "fold_constants", "remove_unused", "remove_unused_gradients"});
+  Check("{zoo: lenet5}", Shape{5, 1, 28, 28}, "{type: sgd}",
+        {"fuse_before_autodiff", "fuse_after_autodiff", "fold_constants", "remove_unused", "remove_unused_gradients"});
 }
 
 TEST_F(ProgramMemory, Mlp) { Check("{zoo: mlp, args: {hidden: [64, 32]}}", Shape{16, 1, 8, 8}); }
 
 TEST_F(ProgramMemory, ResidualWithBatchNorm) {
-  Check(R"({layers: [{conv: {out: 8, kernel: 3, pad: 1, name: a}}, {batch_norm: {name: n}}, {relu: {name: r}}, {conv: {out: 8, kernel: 3, pad: 1}}, batch_norm,
+  Check(
+      R"({layers: [{conv: {out: 8, kernel: 3, pad: 1, name: a}}, {batch_norm: {name: n}}, {relu: {name: r}}, {conv: {out: 8, kernel: 3, pad: 1}}, batch_norm,
         {add: {input: [batch_norm2, r], name: s}}, {relu: {name: t}}, {max_pool: {kernel: 2}}, {conv: {out: 16, kernel: 3}}, {batch_norm: {name: u}}, relu,
         global_average_pool, flatten, {dropout: {ratio: 0.3}}, {linear: {out: 10}}]})",
-        Shape{6, 3, 16, 16});
+      Shape{6, 3, 16, 16});
 }
 
 // Elementwise layers over any earlier values: every way in which an in-place choice could go wrong.
@@ -172,7 +182,8 @@ TEST_F(ProgramMemory, RandomGraphs) {
     names.erase(names.begin());
     for (int k = 1; k < 14; ++k) {
       const std::string name = "v" + std::to_string(k), a = names[below(names.size())], b = names[below(names.size())];
-      static constexpr const char* kOne[] = {"relu", "sigmoid", "tanh", "softmax", "leaky_relu", "dropout", "batch_norm"};
+      static constexpr const char* kOne[] = {"relu",       "sigmoid", "tanh",      "softmax",
+                                             "leaky_relu", "dropout", "batch_norm"};
       static constexpr const char* kTwo[] = {"add", "sub", "mul"};
       const std::size_t kind = below(12);
       if (kind < 7) {
@@ -182,13 +193,15 @@ TEST_F(ProgramMemory, RandomGraphs) {
       } else if (kind == 10) {
         layers += ", {linear: {out: 12, name: " + name + ", input: " + a + "}}";
       } else {
-        layers += ", {reshape: {shape: [0, 3, 4], name: " + name + "w, input: " + a + "}}, {reshape: {shape: [0, 12], name: " + name + "}}";
+        layers += ", {reshape: {shape: [0, 3, 4], name: " + name + "w, input: " + a +
+                  "}}, {reshape: {shape: [0, 12], name: " + name + "}}";
       }
       names.push_back(name);
     }
     layers += ", {linear: {out: 10, name: head}}";
     Check("{layers: [" + layers + "]}", Shape{5, 8}, round % 2 == 0 ? "{type: adam}" : "{type: sgd, momentum: 0.5}",
-          round % 3 == 0 ? std::vector<std::string>{"fuse_before_autodiff", "fuse_after_autodiff"} : std::vector<std::string>{});
+          round % 3 == 0 ? std::vector<std::string>{"fuse_before_autodiff", "fuse_after_autodiff"}
+                         : std::vector<std::string>{});
     if (HasFailure()) return;
   }
 }

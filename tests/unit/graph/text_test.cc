@@ -41,18 +41,21 @@ TEST(GraphText, SymbolsInSources) {
 TEST(GraphText, SaysWhereItIsWrong) {
   EXPECT_EQ(ErrorOf("graf g {}"), "g.ir:1:1: error: Expected 'graph'; found 'graf'.");
   EXPECT_EQ(ErrorOf("graph g {\n  %x: f33[2] input\n}"), "g.ir:2:10: error: 'f33' is not a dtype.");
-  EXPECT_EQ(ErrorOf("graph g {\n  %x: f32[2] input\n  %x: f32[2] input\n}"), "g.ir:3:5: error: Value %x is defined twice.");
+  EXPECT_EQ(ErrorOf("graph g {\n  %x: f32[2] input\n  %x: f32[2] input\n}"),
+            "g.ir:3:5: error: Value %x is defined twice.");
   EXPECT_EQ(ErrorOf("graph g { %x: f32[2] input %y = Rellu(%x) }"),
             "g.ir:1:31: error: There is no operator 'Rellu'. Did you mean 'Relu'?\n - While adding node 'Rellu'");
   EXPECT_EQ(ErrorOf("graph g { %x: f32[2] input %y = Relu(%x) : f32[3] }"),
             "g.ir:1:31: error: Value %y is stated as f32[3] but Relu gives f32[2].");
   EXPECT_EQ(ErrorOf("graph g { %x: f32[2] input %y = Relu(%x) {alpha=1.0} }"),
             "g.ir:1:31: error: Relu has no attribute 'alpha'.\n - While checking the attributes of node 'Relu'");
-  EXPECT_EQ(ErrorOf("graph g { %x: f32[9223372036854775808] input }"), "g.ir:1:19: error: Expected a dimension; found '9223372036854775808'.");
+  EXPECT_EQ(ErrorOf("graph g { %x: f32[9223372036854775808] input }"),
+            "g.ir:1:19: error: Expected a dimension; found '9223372036854775808'.");
 }
 
 TEST(GraphText, ShapeErrorNamesNodeAndBothShapes) {
-  const std::string error = ErrorOf("graph g { %a: f32[2,3] input %b: f32[4,5] input %y = MatMul(%a, %b) name \"proj\" }");
+  const std::string error =
+      ErrorOf("graph g { %a: f32[2,3] input %b: f32[4,5] input %y = MatMul(%a, %b) name \"proj\" }");
   EXPECT_NE(error.find("While inferring the shape of node 'proj' (MatMul)"), std::string::npos) << error;
   EXPECT_NE(error.find("3"), std::string::npos) << error;
   EXPECT_NE(error.find("4"), std::string::npos) << error;

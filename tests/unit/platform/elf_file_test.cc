@@ -16,7 +16,9 @@ namespace {
 using testing_support::ElfImage;
 using testing_support::MakeElfImage;
 
-ElfFile Parse(const std::string& bytes) { return ParseElf({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}); }
+ElfFile Parse(const std::string& bytes) {
+  return ParseElf({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+}
 
 // Changes a field of the image in place.
 template <class T>
@@ -48,7 +50,8 @@ TEST(ElfFile, EveryShorterFileIsTruncatedOrHasNoMagic) {
   const std::string whole = MakeElfImage("hello").bytes;
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const ElfFile file = Parse(whole.substr(0, size));
-    EXPECT_TRUE(file.problem == ElfProblem::kTruncated || file.problem == ElfProblem::kEmpty || (size < 4 && file.problem == ElfProblem::kNotElf))
+    EXPECT_TRUE(file.problem == ElfProblem::kTruncated || file.problem == ElfProblem::kEmpty ||
+                (size < 4 && file.problem == ElfProblem::kNotElf))
         << size << ": " << file.detail;
   }
 }
@@ -62,13 +65,17 @@ TEST(ElfFile, NamesWhatIsWrong) {
   EXPECT_EQ(other.detail, "it is built for RISC-V");
   EXPECT_EQ(Parse(With<Elf64_Half>(image, offsetof(Elf64_Ehdr, e_type), ET_EXEC)).problem, ElfProblem::kNotShared);
   EXPECT_EQ(Parse(With<Elf64_Half>(image, offsetof(Elf64_Ehdr, e_phnum), 0)).problem, ElfProblem::kMalformed);
-  EXPECT_EQ(Parse(With<Elf64_Off>(image, offsetof(Elf64_Ehdr, e_phoff), ~Elf64_Off{0} - 8)).problem, ElfProblem::kTruncated);
+  EXPECT_EQ(Parse(With<Elf64_Off>(image, offsetof(Elf64_Ehdr, e_phoff), ~Elf64_Off{0} - 8)).problem,
+            ElfProblem::kTruncated);
   // Sizes that would overflow a sum.
   const std::size_t load = sizeof(Elf64_Ehdr);
-  EXPECT_EQ(Parse(With<Elf64_Xword>(image, load + offsetof(Elf64_Phdr, p_filesz), ~Elf64_Xword{0})).problem, ElfProblem::kTruncated);
+  EXPECT_EQ(Parse(With<Elf64_Xword>(image, load + offsetof(Elf64_Phdr, p_filesz), ~Elf64_Xword{0})).problem,
+            ElfProblem::kTruncated);
   EXPECT_EQ(Parse(With<std::uint32_t>(image, image.notes_at, 0xffffffffU)).problem, ElfProblem::kMalformed);
-  EXPECT_EQ(Parse(With<Elf64_Xword>(image, image.dynamic_at + 8, 100000)).problem, ElfProblem::kMalformed);  // name of the first NEEDED
-  EXPECT_EQ(Parse(With<Elf64_Word>(image, image.symbols_at + sizeof(Elf64_Sym), 100000)).problem, ElfProblem::kMalformed);
+  EXPECT_EQ(Parse(With<Elf64_Xword>(image, image.dynamic_at + 8, 100000)).problem,
+            ElfProblem::kMalformed);  // name of the first NEEDED
+  EXPECT_EQ(Parse(With<Elf64_Word>(image, image.symbols_at + sizeof(Elf64_Sym), 100000)).problem,
+            ElfProblem::kMalformed);
 }
 
 TEST(ElfFile, ReadsTheRunningProgramsOwnLibraries) {
@@ -87,7 +94,8 @@ TEST(LibrarySearch, FindsWhatIsThereAndNamesWhatIsNot) {
   ASSERT_EQ(missing.size(), 1U);
   EXPECT_EQ(missing[0].name, "libtenon_no_such_library.so.3");
   EXPECT_EQ(missing[0].chain, std::vector<std::string>{"self.so"});
-  EXPECT_NE(std::find(missing[0].folders.begin(), missing[0].folders.end(), "/opt/plugins/lib"), missing[0].folders.end());
+  EXPECT_NE(std::find(missing[0].folders.begin(), missing[0].folders.end(), "/opt/plugins/lib"),
+            missing[0].folders.end());
 }
 
 }  // namespace

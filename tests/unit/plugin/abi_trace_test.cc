@@ -34,7 +34,8 @@ TEST(AbiTrace, WritesALineForEachCall) {
   const std::string text = ReadFile(path);
   EXPECT_NE(text.find(" tenon.test.slot(NULL, 3, -4, 0.5, 'key') = 5 NOT_FOUND "), std::string::npos) << text;
   EXPECT_NE(text.find(" tenon.test.nothing(NULL) "), std::string::npos) << text;
-  for (const char* slot : {"tenon.plugin.query(", "tenon.plugin.create(", "tenon.device.device_count(", "tenon.plugin.destroy("}) {
+  for (const char* slot :
+       {"tenon.plugin.query(", "tenon.plugin.create(", "tenon.device.device_count(", "tenon.plugin.destroy("}) {
     EXPECT_NE(text.find(slot), std::string::npos) << slot << " is absent in\n" << text;
   }
   EXPECT_EQ(text.compare(text.size() - 4, 4, " ns\n"), 0);

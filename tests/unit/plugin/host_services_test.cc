@@ -34,7 +34,9 @@ ConfigNode Yaml(const std::string& text) {
 // One instance's services with the arguments that every slot takes.
 struct Host {
   explicit Host(ThreadPool* pool = nullptr, ConfigNode options = {}, std::string cache = "")
-      : services(HostContext{pool, std::move(cache)}, "com.vendor.npu", "npu.so", std::move(options)), api(services.api()), host(api->host) {}
+      : services(HostContext{pool, std::move(cache)}, "com.vendor.npu", "npu.so", std::move(options)),
+        api(services.api()),
+        host(api->host) {}
   HostServices services;
   const tenon_host_api* api;
   tenon_host* host;
@@ -66,7 +68,8 @@ TEST(HostServices, MemoryIsAlignedAndCounted) {
   EXPECT_EQ(memory, nullptr);
   h.api->mem_free(h.host, nullptr);
   EXPECT_EQ(h.api->mem_alloc(h.host, 8, 24, TENON_STR("pool"), &memory, &h.error), TENON_INVALID_ARGUMENT);
-  EXPECT_EQ(h.api->mem_alloc(h.host, std::uint64_t{1} << 60, 64, TENON_STR("pool"), &memory, &h.error), TENON_RESOURCE_EXHAUSTED);
+  EXPECT_EQ(h.api->mem_alloc(h.host, std::uint64_t{1} << 60, 64, TENON_STR("pool"), &memory, &h.error),
+            TENON_RESOURCE_EXHAUSTED);
   EXPECT_EQ(h.error.requested_bytes, std::uint64_t{1} << 60);
   EXPECT_EQ(h.error.message_text(), "Host memory for 'pool' could not be allocated.");
 }
@@ -162,9 +165,11 @@ TEST(HostServices, OptionsHaveTypesDefaultsAndBounds) {
   EXPECT_EQ(h.api->option_text(h.host, TENON_STR("name"), TENON_STR("none"), help, &name, &h.error), TENON_OK);
   EXPECT_EQ(View(name), "card 0");
   EXPECT_TRUE(h.services.options().UnknownKeys().ok());
-  EXPECT_EQ(h.api->option_i64(h.host, TENON_STR("name"), 5, kMin, kMax, help, &level, &h.error), TENON_INVALID_ARGUMENT);
+  EXPECT_EQ(h.api->option_i64(h.host, TENON_STR("name"), 5, kMin, kMax, help, &level, &h.error),
+            TENON_INVALID_ARGUMENT);
   EXPECT_EQ(level, 5);
-  EXPECT_EQ(h.services.options().problem().ToString(), "run.yaml:5:7: error: TN-PLG-084 npu.so: option 'name' needs an integer, but is the text 'card 0'.");
+  EXPECT_EQ(h.services.options().problem().ToString(),
+            "run.yaml:5:7: error: TN-PLG-084 npu.so: option 'name' needs an integer, but is the text 'card 0'.");
 }
 
 TEST(HostServices, CompletionsArriveOnceEach) {
@@ -172,11 +177,13 @@ TEST(HostServices, CompletionsArriveOnceEach) {
   CompletionQueue queue;
   constexpr int kTokens = 200;
   std::vector<tenon_token*> tokens;
-  for (int i = 0; i < kTokens; ++i) tokens.push_back(queue.Start(reinterpret_cast<void*>(static_cast<std::intptr_t>(i))));
+  for (int i = 0; i < kTokens; ++i)
+    tokens.push_back(queue.Start(reinterpret_cast<void*>(static_cast<std::intptr_t>(i))));
   std::vector<std::thread> drivers;
   for (int part = 0; part < 4; ++part) {
     drivers.emplace_back([&, part] {
-      for (int i = part; i < kTokens; i += 4) h.api->complete(h.host, tokens[static_cast<std::size_t>(i)], i, TENON_STR("done"));
+      for (int i = part; i < kTokens; i += 4)
+        h.api->complete(h.host, tokens[static_cast<std::size_t>(i)], i, TENON_STR("done"));
     });
   }
   std::set<void*> seen;
@@ -221,7 +228,8 @@ TEST(HostServices, StoreCacheNamesAndCancellation) {
   EXPECT_EQ(h.api->store_get(&store, TENON_STR("address"), 0, nullptr, 0, &size, &h.error), TENON_OUT_OF_RANGE);
   EXPECT_EQ(size, 8U);
   EXPECT_EQ(h.api->store_get(&store, TENON_STR("port"), 0, buffer, sizeof(buffer), &size, &h.error), TENON_NOT_FOUND);
-  EXPECT_EQ(h.api->store_get(nullptr, TENON_STR("port"), 0, buffer, sizeof(buffer), &size, &h.error), TENON_UNAVAILABLE);
+  EXPECT_EQ(h.api->store_get(nullptr, TENON_STR("port"), 0, buffer, sizeof(buffer), &size, &h.error),
+            TENON_UNAVAILABLE);
 
   tenon_str path = TENON_STR("");
   EXPECT_EQ(h.api->cache_folder(h.host, &path, &h.error), TENON_OK);

@@ -43,16 +43,19 @@ std::vector<HeaderSlot> SlotsOf(const std::string& text, const std::string& stru
 }
 
 TEST(InterfaceTable, AgreesWithTheContractsOfTheHeaders) {
-  const std::map<std::string, const InterfaceLayout*> layouts = {
-      {"device.h", &LayoutOf<tenon_device_vtable>()},         {"memory.h", &LayoutOf<tenon_memory_vtable>()},
-      {"stream.h", &LayoutOf<tenon_stream_vtable>()},         {"subgraph.h", &LayoutOf<tenon_subgraph_vtable>()},
-      {"collective.h", &LayoutOf<tenon_collective_vtable>()}, {"profiler.h", &LayoutOf<tenon_profiler_vtable>()},
-      {"op.h", &LayoutOf<tenon_op_vtable>()}};
+  const std::map<std::string, const InterfaceLayout*> layouts = {{"device.h", &LayoutOf<tenon_device_vtable>()},
+                                                                 {"memory.h", &LayoutOf<tenon_memory_vtable>()},
+                                                                 {"stream.h", &LayoutOf<tenon_stream_vtable>()},
+                                                                 {"subgraph.h", &LayoutOf<tenon_subgraph_vtable>()},
+                                                                 {"collective.h", &LayoutOf<tenon_collective_vtable>()},
+                                                                 {"profiler.h", &LayoutOf<tenon_profiler_vtable>()},
+                                                                 {"op.h", &LayoutOf<tenon_op_vtable>()}};
   std::vector<std::pair<std::string, const InterfaceLayout*>> all(layouts.begin(), layouts.end());
   all.emplace_back("op.h", &LayoutOf<tenon_kernel_vtable>());
   for (const auto& entry : all) {
     const InterfaceLayout& layout = *entry.second;
-    const std::string text = testing_support::ReadFile(std::string(TENON_SOURCE_DIR) + "/plugin_api/include/tenon/abi/" + entry.first);
+    const std::string text =
+        testing_support::ReadFile(std::string(TENON_SOURCE_DIR) + "/plugin_api/include/tenon/abi/" + entry.first);
     const std::vector<HeaderSlot> expected = SlotsOf(text, layout.struct_name);
     ASSERT_EQ(expected.size(), layout.slots.size()) << layout.struct_name;
     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -72,7 +75,9 @@ TEST(InterfaceTable, IdsAndKindsAreComplete) {
   EXPECT_EQ(FindInterfaceLayout("com.vendor.own"), nullptr);
 }
 
-std::int32_t ListKernels(tenon_plugin*, const tenon_kernel_def**, std::uint64_t*, std::uint64_t*, tenon_error*) { return 0; }
+std::int32_t ListKernels(tenon_plugin*, const tenon_kernel_def**, std::uint64_t*, std::uint64_t*, tenon_error*) {
+  return 0;
+}
 std::int32_t ReleaseCaches(tenon_plugin*, tenon_error*) { return 0; }
 
 tenon_op_vtable FullTable() {
@@ -100,7 +105,8 @@ TEST(InterfaceTable, CopiesWhatTheStatedSizeCovers) {
 TEST(InterfaceTable, RefusesWhatIsTooSmallOrEmpty) {
   tenon_op_vtable table = FullTable();
   table.struct_size = 8;
-  EXPECT_EQ(PluginMessageOf(PluginInterface<tenon_op_vtable>::Negotiate(&table, 0, "x.so").status().message()), PluginMessage::kSmallTable);
+  EXPECT_EQ(PluginMessageOf(PluginInterface<tenon_op_vtable>::Negotiate(&table, 0, "x.so").status().message()),
+            PluginMessage::kSmallTable);
   table = FullTable();
   table.list_kernels = nullptr;
   EXPECT_EQ(PluginInterface<tenon_op_vtable>::Negotiate(&table, 0, "x.so").status().message(),

@@ -47,14 +47,16 @@ const json* Row(const json& rows, const std::string& file) {
 
 TEST(PluginTool, ListTakesThePluginsOfAConfig) {
   const TempFolder folder;
-  WriteFile(folder / "run.yaml", "plugins:\n  load:\n    - " + FixtureFile("device_null") + "\n    - {path: " + FixtureFile("good") + ", options: {level: 3}}\n");
+  WriteFile(folder / "run.yaml", "plugins:\n  load:\n    - " + FixtureFile("device_null") +
+                                     "\n    - {path: " + FixtureFile("good") + ", options: {level: 3}}\n");
   const Printed printed = Capture([&] { return RunPluginList({folder / "run.yaml", {}, true}); });
   EXPECT_EQ(printed.exit_code, 0) << printed.err;
   const json* device = nullptr;
   const json rows = printed.parsed();
   device = Row(rows, "device_null.so");
   ASSERT_NE(device, nullptr) << printed.out;
-  for (const char* key : {"id", "path", "state", "code", "reason", "abi", "build_id", "version", "devices", "ops"}) EXPECT_TRUE(device->contains(key)) << key;
+  for (const char* key : {"id", "path", "state", "code", "reason", "abi", "build_id", "version", "devices", "ops"})
+    EXPECT_TRUE(device->contains(key)) << key;
   EXPECT_EQ(device->at("id"), "org.tenon.device_null");
   EXPECT_EQ(device->at("state"), "loaded");
   EXPECT_EQ(device->at("devices"), json::array({"null:0"}));
@@ -64,7 +66,10 @@ TEST(PluginTool, ListTakesThePluginsOfAConfig) {
 }
 
 TEST(PluginTool, ListShowsWhatIsBroken) {
-  const Printed printed = Capture([] { return RunPluginList({"", {FixtureFolder("newer_host"), FixtureFolder("create_fails"), FixtureFolder("good")}, true}); });
+  const Printed printed = Capture([] {
+    return RunPluginList(
+        {"", {FixtureFolder("newer_host"), FixtureFolder("create_fails"), FixtureFolder("good")}, true});
+  });
   EXPECT_EQ(printed.exit_code, 0);
   const json rows = printed.parsed();
   EXPECT_EQ(Row(rows, "newer_host.so")->at("state"), "refused");
@@ -74,7 +79,9 @@ TEST(PluginTool, ListShowsWhatIsBroken) {
 }
 
 TEST(PluginTool, ListAsTextFitsOneHundredColumns) {
-  const Printed printed = Capture([] { return RunPluginList({"", {FixtureFolder("newer_host"), FixtureFolder("device_null")}, false}); });
+  const Printed printed = Capture([] {
+    return RunPluginList({"", {FixtureFolder("newer_host"), FixtureFolder("device_null")}, false});
+  });
   std::size_t begin = 0;
   for (std::size_t end = printed.out.find('\n'); end != std::string::npos; end = printed.out.find('\n', begin)) {
     const std::string line = printed.out.substr(begin, end - begin);
@@ -106,8 +113,13 @@ TEST(PluginTool, InfoPrintsEverything) {
 }
 
 TEST(PluginTool, CheckIsThreeWhenOneWouldNotLoad) {
-  EXPECT_EQ(Capture([] { return RunPluginCheck({{FixtureFile("good"), FixtureFile("same_id")}, false}); }).exit_code, 0);
-  const Printed printed = Capture([] { return RunPluginCheck({{FixtureFile("good"), FixtureFile("undefined_symbol")}, true}); });
+  EXPECT_EQ(Capture([] {
+              return RunPluginCheck({{FixtureFile("good"), FixtureFile("same_id")}, false});
+            }).exit_code,
+            0);
+  const Printed printed = Capture([] {
+    return RunPluginCheck({{FixtureFile("good"), FixtureFile("undefined_symbol")}, true});
+  });
   EXPECT_EQ(printed.exit_code, 3);
   EXPECT_EQ(printed.parsed().at(0).at("state"), "loaded");
   EXPECT_EQ(printed.parsed().at(1).at("code"), "TN-PLG-033");
@@ -115,13 +127,17 @@ TEST(PluginTool, CheckIsThreeWhenOneWouldNotLoad) {
 
 TEST(PluginTool, DoctorSurvivesAPluginThatEndsTheProcess) {
   const Printed printed = Capture([] {
-    return RunDoctorPlugins({"", {FixtureFolder("crashing"), FixtureFolder("exiting"), FixtureFolder("good"), FixtureFolder("other_draft")}, true});
+    return RunDoctorPlugins(
+        {"",
+         {FixtureFolder("crashing"), FixtureFolder("exiting"), FixtureFolder("good"), FixtureFolder("other_draft")},
+         true});
   });
   EXPECT_EQ(printed.exit_code, 3);
   const json rows = printed.parsed();
   EXPECT_EQ(Row(rows, "crashing.so")->at("code"), "TN-PLG-038");
   EXPECT_NE(Row(rows, "crashing.so")->at("reason").get<std::string>().find("SIGBUS"), std::string::npos) << printed.out;
-  EXPECT_NE(Row(rows, "exiting.so")->at("reason").get<std::string>().find("exit code 5"), std::string::npos) << printed.out;
+  EXPECT_NE(Row(rows, "exiting.so")->at("reason").get<std::string>().find("exit code 5"), std::string::npos)
+      << printed.out;
   EXPECT_EQ(Row(rows, "good.so")->at("state"), "loaded");
   EXPECT_EQ(Row(rows, "good.so")->at("fix"), "");
   EXPECT_NE(Row(rows, "other_draft.so")->at("fix"), "");

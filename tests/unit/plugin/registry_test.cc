@@ -101,7 +101,8 @@ TEST(PluginRegistry, OneFileThroughLinksIsLoadedOnce) {
   PluginsConfig config;
   config.trust = TrustPolicy::kOff;
   config.search = {folder / "a", folder / "b", folder.path()};
-  config.load = {PathEntry(folder / "a/good.so"), PathEntry(folder / "b/good.so"), PathEntry(folder / "other_name.so"), NameEntry("good")};
+  config.load = {PathEntry(folder / "a/good.so"), PathEntry(folder / "b/good.so"), PathEntry(folder / "other_name.so"),
+                 NameEntry("good")};
   PluginRegistry registry(BareOptions());
   const Status status = registry.Load(config);
   ASSERT_TRUE(status.ok()) << status.ToString();
@@ -175,7 +176,8 @@ TEST(PluginRegistry, BrokenNeighboursAreWarnings) {
     EXPECT_EQ((*device)->name, "Null device");
     ASSERT_EQ(registry.warnings().size(), 4U);
     bool names_library = false;
-    for (const std::string& warning : registry.warnings()) names_library = names_library || warning.find("libtenon_fixture_absent.so.9") != std::string::npos;
+    for (const std::string& warning : registry.warnings())
+      names_library = names_library || warning.find("libtenon_fixture_absent.so.9") != std::string::npos;
     EXPECT_TRUE(names_library);
     EXPECT_EQ(Row(registry.Reports(), folder / "just_a_library.so")->code, "TN-PLG-021");
   }
@@ -210,7 +212,8 @@ TEST(PluginRegistry, SearchOrderIsFlagThenConfigThenEnvironmentThenDefault) {
   ASSERT_TRUE(registry.Load(config).ok());
   ::unsetenv("TENON_PLUGIN_PATH");
   std::vector<std::string> folders;
-  for (const SearchedFolder& searched : registry.searched().folders) folders.push_back(fs::path(searched.path).filename());
+  for (const SearchedFolder& searched : registry.searched().folders)
+    folders.push_back(fs::path(searched.path).filename());
   EXPECT_EQ(folders, (std::vector<std::string>{"flag", "config", "environment", "default"}));
 }
 
@@ -316,7 +319,8 @@ TEST(PluginRegistry, PluginsWithTheSameHelperKeepTheirOwn) {
       right = registry.Load(LoadFixtures({order.first, order.second})).ok();
       for (int version = 1; right && version <= 2; ++version) {
         const Plugin* plugin = registry.FindPlugin("org.tenon.fixture.clash_" + std::to_string(version));
-        const auto* table = static_cast<const ClashTable*>(plugin->library().VendorInterface("org.tenon.fixture.clash", nullptr));
+        const auto* table =
+            static_cast<const ClashTable*>(plugin->library().VendorInterface("org.tenon.fixture.clash", nullptr));
         right = table != nullptr && table->helper() == version && table->count() == 1;
       }
       ::_exit(right ? 0 : 1);
@@ -332,7 +336,9 @@ TEST(PluginRegistry, ToldWhenAPluginChangesTheProcess) {
   PluginRegistry registry(BareOptions());
   ASSERT_TRUE(registry.Load(LoadFixtures({"signal_handler"})).ok());
   ASSERT_EQ(registry.warnings().size(), 1U);
-  EXPECT_EQ(registry.warnings()[0], "TN-PLG-037 signal_handler.so: changed the process while it was opened: it changed the handler of SIGUSR2 (User defined signal 2).");
+  EXPECT_EQ(registry.warnings()[0],
+            "TN-PLG-037 signal_handler.so: changed the process while it was opened: it changed the handler of SIGUSR2 "
+            "(User defined signal 2).");
 }
 
 TEST(PluginRegistry, AfterShutdownEverythingRefuses) {

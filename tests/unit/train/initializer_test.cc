@@ -24,7 +24,9 @@ Moments MomentsOf(const Tensor& tensor) {
   return moments;
 }
 
-bool Same(const Tensor& a, const Tensor& b) { return std::equal(a.values<float>().begin(), a.values<float>().end(), b.values<float>().begin()); }
+bool Same(const Tensor& a, const Tensor& b) {
+  return std::equal(a.values<float>().begin(), a.values<float>().end(), b.values<float>().begin());
+}
 
 TEST(Initializer, UniformFillsItsBounds) {
   const Moments moments = MomentsOf(InitialValue(Initializer::Uniform(0.5), Shape{100, 1000}, 1, "w"));
@@ -41,7 +43,8 @@ TEST(Initializer, NormalHasItsDeviation) {
   const Moments moments = MomentsOf(tensor);
   EXPECT_NEAR(moments.mean, 0, 0.03);
   EXPECT_NEAR(moments.deviation, 2, 0.03);
-  const auto within = std::count_if(tensor.values<float>().begin(), tensor.values<float>().end(), [](float v) { return std::abs(v) < 2; });
+  const auto within = std::count_if(tensor.values<float>().begin(), tensor.values<float>().end(),
+                                    [](float v) { return std::abs(v) < 2; });
   EXPECT_NEAR(static_cast<double>(within) / 1e5, 0.6827, 0.01);
 }
 
@@ -52,7 +55,9 @@ TEST(Initializer, ConstantIsConstant) {
 }
 
 TEST(Initializer, DependsOnSeedAndNameAlone) {
-  const auto make = [](std::uint64_t seed, const char* name) { return InitialValue(Initializer::Normal(1), Shape{64}, seed, name); };
+  const auto make = [](std::uint64_t seed, const char* name) {
+    return InitialValue(Initializer::Normal(1), Shape{64}, seed, name);
+  };
   EXPECT_TRUE(Same(make(1, "conv1.weight"), make(1, "conv1.weight")));
   EXPECT_FALSE(Same(make(1, "conv1.weight"), make(2, "conv1.weight")));
   EXPECT_FALSE(Same(make(1, "conv1.weight"), make(1, "conv2.weight")));
@@ -66,7 +71,8 @@ TEST(Initializer, DependsOnSeedAndNameAlone) {
 TEST(Initializer, NoElements) { EXPECT_EQ(InitialValue(Initializer::Normal(1), Shape{0, 3}, 1, "w").elements(), 0); }
 
 TEST(Initializer, WhatDoesNotFitIntoMemoryIsAnError) {
-  const auto made = MakeInitial({Initializer::Constant(1), Shape{std::int64_t{1} << 30, std::int64_t{1} << 28}}, 1, "huge.weight");
+  const auto made =
+      MakeInitial({Initializer::Constant(1), Shape{std::int64_t{1} << 30, std::int64_t{1} << 28}}, 1, "huge.weight");
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.status().code(), Code::kResourceExhausted);
   EXPECT_NE(made.status().message().find("huge.weight"), std::string::npos) << made.status().message();

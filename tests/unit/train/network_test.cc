@@ -11,7 +11,9 @@ namespace tenon {
 namespace {
 
 Result<Network> Make(const std::string& layers) {
-  auto tree = LoadConfigText("data: {type: synthetic, samples: 8, classes: 4, image: {shape: [8]}}\nnetwork: {layers: [" + layers + "]}\n", "run.yaml", ".");
+  auto tree = LoadConfigText(
+      "data: {type: synthetic, samples: 8, classes: 4, image: {shape: [8]}}\nnetwork: {layers: [" + layers + "]}\n",
+      "run.yaml", ".");
   if (!tree.ok()) return tree.status();
   auto config = ReadRunConfig(*tree);
   if (!config.ok()) return config.status();
@@ -44,11 +46,14 @@ std::vector<std::string> Names(const Built& built) {
   return names;
 }
 
-std::string OutputType(const Built& built) { return built.status.ok() ? built.graph.value(built.build.output).type.ToString() : built.status.ToString(); }
+std::string OutputType(const Built& built) {
+  return built.status.ok() ? built.graph.value(built.build.output).type.ToString() : built.status.ToString();
+}
 
 TEST(Network, NamesLayersByKindAndNumber) {
   const Built built = Build("flatten, {linear: {out: 4}}, relu, {linear: {out: 2}}", Shape{3, 2, 2});
-  EXPECT_EQ(Names(built), (std::vector<std::string>{"linear1.bias", "linear1.weight", "linear2.bias", "linear2.weight"}));
+  EXPECT_EQ(Names(built),
+            (std::vector<std::string>{"linear1.bias", "linear1.weight", "linear2.bias", "linear2.weight"}));
   EXPECT_EQ(OutputType(built), "f32[3,2]");
 }
 
@@ -65,7 +70,8 @@ TEST(Network, ShapesOfEachKind) {
   EXPECT_EQ(OutputType(Build("{concat: {input: [input, input], axis: -1}}", Shape{2, 3})), "f32[2,6]");
   EXPECT_EQ(OutputType(Build("{reduce_mean: {axes: [-1], keep_dims: true}}", Shape{2, 3})), "f32[2,1]");
   EXPECT_EQ(OutputType(Build("{embedding: {rows: 9, dim: 5}}", Shape{2, 3}, true, DType::kI64)), "f32[2,3,5]");
-  EXPECT_EQ(OutputType(Build("{parameter: {shape: [3, 1], name: p}}, {mul: {input: [input, p]}}", Shape{2, 3, 4})), "f32[2,3,4]");
+  EXPECT_EQ(OutputType(Build("{parameter: {shape: [3, 1], name: p}}, {mul: {input: [input, p]}}", Shape{2, 3, 4})),
+            "f32[2,3,4]");
   EXPECT_EQ(OutputType(Build("{op: {type: LeakyRelu, attrs: {alpha: 0.3}}}", Shape{2, 3})), "f32[2,3]");
 }
 
@@ -84,16 +90,19 @@ TEST(Network, ParametersStartAsInPyTorch) {
 
 TEST(Network, ALayerMoreLeavesTheOtherValuesAlone) {
   const Built small = Build("{linear: {out: 4, name: a}}, {linear: {out: 2, name: b}}", Shape{2, 3});
-  const Built large = Build("{linear: {out: 4, name: a}}, {linear: {out: 4, name: between}}, {linear: {out: 2, name: b}}", Shape{2, 3});
+  const Built large =
+      Build("{linear: {out: 4, name: a}}, {linear: {out: 4, name: between}}, {linear: {out: 2, name: b}}", Shape{2, 3});
   for (const char* name : {"a.weight", "b.weight"}) {
-    const auto x = MakeInitial(small.build.initial.at(name), 5, name), y = MakeInitial(large.build.initial.at(name), 5, name);
+    const auto x = MakeInitial(small.build.initial.at(name), 5, name),
+               y = MakeInitial(large.build.initial.at(name), 5, name);
     ASSERT_TRUE(x.ok() && y.ok());
     EXPECT_TRUE(std::equal(x->values<float>().begin(), x->values<float>().end(), y->values<float>().begin())) << name;
   }
 }
 
 TEST(Network, InferenceHasNoDropoutAndNoUpdates) {
-  const Built training = Build("{dropout: {ratio: 0.5}}, batch_norm", Shape{4, 3}), inference = Build("{dropout: {ratio: 0.5}}, batch_norm", Shape{4, 3}, false);
+  const Built training = Build("{dropout: {ratio: 0.5}}, batch_norm", Shape{4, 3}),
+              inference = Build("{dropout: {ratio: 0.5}}, batch_norm", Shape{4, 3}, false);
   EXPECT_EQ(training.graph.LiveNodes().size(), 2U);
   EXPECT_EQ(training.graph.updates.size(), 2U);
   EXPECT_EQ(inference.graph.LiveNodes().size(), 1U);
@@ -101,7 +110,10 @@ TEST(Network, InferenceHasNoDropoutAndNoUpdates) {
 }
 
 TEST(Network, ErrorsNameLayerPlaceAndShapes) {
-  const Status status = Build("flatten, {linear: {out: 6, name: a}}, {linear: {out: 5, name: b}}, {add: {input: [a, b], name: sum}}", Shape{2, 8}).status;
+  const Status status =
+      Build("flatten, {linear: {out: 6, name: a}}, {linear: {out: 5, name: b}}, {add: {input: [a, b], name: sum}}",
+            Shape{2, 8})
+          .status;
   ASSERT_FALSE(status.ok());
   const std::string text = status.ToString();
   EXPECT_EQ(text.rfind("run.yaml:2:", 0), 0U) << text;
@@ -112,7 +124,8 @@ TEST(Network, AllProblemsOfTheListAreTold) {
   const auto network = Make("{conv: {out: 4, kernal: 3}}, {linaer: {out: 2}}, {dropout: {ratio: 2}}");
   ASSERT_FALSE(network.ok());
   const std::string text = network.status().ToString();
-  for (const char* part : {"'kernel'", "'linear'", "dropout.ratio"}) EXPECT_NE(text.find(part), std::string::npos) << text;
+  for (const char* part : {"'kernel'", "'linear'", "dropout.ratio"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
 TEST(Loss, ColumnsAgainstValues) {

@@ -8,14 +8,16 @@ namespace tenon {
 namespace {
 
 TEST(Schedule, Constant) {
-  for (const std::int64_t step : {0, 1, 500}) EXPECT_EQ(LearningRateAt(ConstantScheduleConfig{}, 0.3, step, 100, 10), 0.3);
+  for (const std::int64_t step : {0, 1, 500})
+    EXPECT_EQ(LearningRateAt(ConstantScheduleConfig{}, 0.3, step, 100, 10), 0.3);
 }
 
 TEST(Schedule, WarmUpRisesToTheFullRate) {
   ConstantScheduleConfig schedule;
   schedule.warmup_steps = 4;
   const double expected[] = {0.25, 0.5, 0.75, 1, 1, 1};
-  for (std::int64_t step = 0; step < 6; ++step) EXPECT_DOUBLE_EQ(LearningRateAt(schedule, 1, step, 100, 10), expected[step]);
+  for (std::int64_t step = 0; step < 6; ++step)
+    EXPECT_DOUBLE_EQ(LearningRateAt(schedule, 1, step, 100, 10), expected[step]);
 }
 
 TEST(Schedule, StairsCountEpochs) {
