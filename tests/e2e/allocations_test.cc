@@ -28,7 +28,7 @@
 
 namespace {
 
-constexpr int kMostRecords = 4096;
+constexpr int kMostRecords = 1 << 16;
 constexpr int kMostFrames = 24;
 
 struct Record {

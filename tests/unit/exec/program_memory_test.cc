@@ -121,10 +121,9 @@ class ProgramMemory : public testing::Test {
 
   void Compile(Compilation& state, const std::string& network, const Shape& input, const std::string& optimizer,
                bool training, const std::vector<std::string>& disabled) {
-    auto tree =
-        LoadConfigText("data: {type: synthetic, samples: 8, classes: 4, image: {shape: [1, 2, 4]}}\nnetwork: " + network +
-                           "\noptimizer: " + optimizer + "\n",
-                       "test", ".");
+    auto tree = LoadConfigText("data: {type: synthetic, samples: 8, classes: 4, image: {shape: [1, 2, 4]}}\nnetwork: " +
+                                   network + "\noptimizer: " + optimizer + "\n",
+                               "test", ".");
     ASSERT_TRUE(tree.ok()) << tree.status().ToString();
     auto config = ReadRunConfig(*tree);
     ASSERT_TRUE(config.ok()) << config.status().ToString();

@@ -11,9 +11,10 @@ namespace tenon {
 namespace {
 
 Result<Network> Make(const std::string& layers) {
-  auto tree = LoadConfigText(
-      "data: {type: synthetic, samples: 8, classes: 4, image: {shape: [8]}}\nnetwork: {layers: [" + layers + "]}\n",
-      "run.yaml", ".");
+  auto tree =
+      LoadConfigText("data: {type: synthetic, samples: 8, classes: 4, image: {shape: [1, 2, 4]}}\nnetwork: {layers: [" +
+                         layers + "]}\n",
+                     "run.yaml", ".");
   if (!tree.ok()) return tree.status();
   auto config = ReadRunConfig(*tree);
   if (!config.ok()) return config.status();
