@@ -1,7 +1,7 @@
 // overhead [--json] [--runs N]: what Tenon costs around kernels, in nanoseconds, medians.
 //
 //   eager_add8_ns        one ops::Add of 8 floats on the CPU plugin through libtenon.so, result handle included
-//   eager_fwd_bwd_op_ns  forward and backward per operator, in a chain of 100 adds of 8 floats
+//   eager_fwd_bwd_op_ns  forward and backward per operator, in a chain of 100 adds of one float (the end must be one number)
 //   node_ns              one node of a compiled program of 1000 nodes whose kernel is empty
 //   abi_ns               one call of that kernel through the plugin's table
 #include <algorithm>
