@@ -424,7 +424,7 @@ Status EagerEngine::Execute(EagerPlan& plan, std::span<const EagerTensor> inputs
   for (const graph::InPlaceChoice& update : plan.updates)
     plan.views[static_cast<std::size_t>(update.input)].address = block.outputs[update.output].address;
   tenon_error error;
-  const std::int32_t code = CallAbi("tenon.op", "execute", plan.execute, plan.handle, &record, &error);
+  const std::int32_t code = ExecuteKernel(plan.execute, plan.handle, &record, &error);
   if (code == TENON_OK) [[likely]]
     return {};
   return Failed(plan, ToStatus(code, error, ""), call);
@@ -471,7 +471,7 @@ Status EagerEngine::ExecuteConverting(EagerPlan& plan, std::span<const EagerTens
         ViewOf(type->value.dtype, type->shape, graph::kStrided, strided, device_.host_accessible()), view));
   }
   tenon_error error;
-  TENON_TRY(ToStatus(CallAbi("tenon.op", "execute", plan.execute, plan.handle, &plan.call, &error), error, ""));
+  TENON_TRY(ToStatus(ExecuteKernel(plan.execute, plan.handle, &plan.call, &error), error, ""));
   for (const auto& result : results) {
     const EagerType* type = plan.outputs[result.first - count];
     TENON_TRY(device_.Reorder(plan.views[result.first], ViewOf(type->value.dtype, type->shape, graph::kStrided,

@@ -67,4 +67,17 @@ const std::string& ReferenceKernel::name() const {
   return kName;
 }
 
+std::int32_t ExecuteKernel(std::int32_t (*execute)(tenon_kernel*, const tenon_kernel_call*, tenon_error*),
+                           tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+  try {
+    return CallAbi("tenon.op", "execute", execute, kernel, call, error);
+  } catch (const std::exception& thrown) {
+    return Fail(error, TENON_INTERNAL,
+                fmt::format("The kernel threw an exception, which must not leave a plugin: {}", thrown.what()));
+  } catch (...) {
+    return Fail(error, TENON_INTERNAL,
+                "The kernel threw an object that is no std::exception, which must not leave a plugin.");
+  }
+}
+
 }  // namespace tenon::exec

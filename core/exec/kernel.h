@@ -57,4 +57,9 @@ class ReferenceKernel final : public graph::PlannedKernel {
   std::vector<graph::InPlaceChoice> in_place_;
 };
 
+// One call of a kernel, traced when asked for. Plugins must not let an exception out; one that does becomes INTERNAL with
+// its text, so that it ends the run and not the process.
+std::int32_t ExecuteKernel(std::int32_t (*execute)(tenon_kernel*, const tenon_kernel_call*, tenon_error*),
+                           tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error);
+
 }  // namespace tenon::exec

@@ -210,7 +210,7 @@ Status Program::RunStep(Step& step) {
   switch (step.kind) {
     case Step::Kind::kPlugin: {
       tenon_error error;
-      const std::int32_t code = CallAbi("tenon.op", "execute", step.execute, step.kernel, &step.call, &error);
+      const std::int32_t code = ExecuteKernel(step.execute, step.kernel, &step.call, &error);
       if (code != TENON_OK) [[unlikely]]
         return FailedStep(step, code, error);
       return {};
@@ -237,21 +237,6 @@ Status Program::RunStep(Step& step) {
   return {};
 }
 
-// Plugins must not let an exception out; one that does ends the run and not the process.
-Status Program::RunStepSafely(Step& step) {
-  tenon_error error;
-  try {
-    return RunStep(step);
-  } catch (const std::exception& thrown) {
-    Fail(&error, TENON_INTERNAL,
-         fmt::format("The kernel threw an exception, which must not leave a plugin: {}", thrown.what()));
-  } catch (...) {
-    Fail(&error, TENON_INTERNAL,
-         "The kernel threw an object that is no std::exception, which must not leave a plugin.");
-  }
-  return FailedStep(step, TENON_INTERNAL, error);
-}
-
 Status Program::RunSteps(std::size_t begin, std::size_t end, const RunOptions& options) {
   for (std::size_t i = begin; i < end; ++i) {
     Step& step = steps_[i];
@@ -259,7 +244,7 @@ Status Program::RunSteps(std::size_t begin, std::size_t end, const RunOptions& o
       step.call.rng_key = RandomKey(options.seed, graph().node(step.node).name);
       step.call.rng_offset = options.position << 32;
     }
-    TENON_TRY(RunStepSafely(step));
+    TENON_TRY(RunStep(step));
     if (options.observer != nullptr) TENON_TRY(Observe(step, *options.observer));
   }
   return device_.Synchronize();

@@ -112,7 +112,6 @@ class Program {
   std::uint64_t AddressOf(graph::ValueId id) const;
   Status RunSteps(std::size_t begin, std::size_t end, const RunOptions& options);
   Status RunStep(Step& step);
-  Status RunStepSafely(Step& step);
   Status FailedStep(const Step& step, std::int32_t code, const tenon_error& error) const;
   Status Observe(const Step& step, StepObserver& observer) const;
 
