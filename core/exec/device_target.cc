@@ -13,7 +13,7 @@ Result<std::unique_ptr<DeviceTarget>> DeviceTarget::Make(Device& device,
                                                          const QueryOptions& options) {
   std::unique_ptr<DeviceTarget> target(new DeviceTarget(device, options));
   TENON_ASSIGN(target->catalog_, KernelCatalog::Make(plugins, device.kind()));
-  TENON_ASSIGN(target->fusions_, LoadFusions(plugins, device, target->catalog_, options));
+  TENON_ASSIGN(target->fusions_, LoadFusions(plugins, device, target->catalog_));
   return target;
 }
 

@@ -194,8 +194,7 @@ Result<graph::FusionRule> RuleOf(const PluginHandle& plugin, const tenon_fused_d
 }  // namespace
 
 Result<std::vector<graph::FusionRule>> LoadFusions(const std::vector<const PluginHandle*>& plugins,
-                                                   const Device& device, const KernelCatalog& catalog,
-                                                   const QueryOptions&) {
+                                                   const Device& device, const KernelCatalog& catalog) {
   std::vector<graph::FusionRule> rules;
   for (const PluginHandle* plugin : plugins) {
     if (plugin->subgraph == nullptr || plugin->subgraph->list_fused == nullptr) continue;

@@ -33,7 +33,6 @@ class KernelCatalog {
 
 // Fused operators of all plugins for one device kind, best first.
 Result<std::vector<graph::FusionRule>> LoadFusions(const std::vector<const PluginHandle*>& plugins,
-                                                   const Device& device, const KernelCatalog& catalog,
-                                                   const QueryOptions& options);
+                                                   const Device& device, const KernelCatalog& catalog);
 
 }  // namespace tenon::exec

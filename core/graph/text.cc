@@ -5,14 +5,12 @@
 //     %w: f32[6,1,5,5] parameter
 //     %k: f32[2] constant = tensor f32[2]{1,2}
 //     %y = Conv(%x, %w, _) {kernel_shape=[5,5]} name "c1" at "run.yaml:14:3" : f32[32,6,24,24]
-//     %p, %i = MaxPool.12(%y) {...} name "p1" : f32[32,6,12,12], i64[32,6,12,12]
+//     %p, %i = MaxPool version 12(%y) {...} name "p1" : f32[32,6,12,12], i64[32,6,12,12]
 //     return %p
 //     update %w = %w2
 //   }
 //
-// `_` is an absent input or an output that is not wanted; `Type.12` states an opset version.
-#include <set>
-
+// `_` is an absent input or an output that is not wanted; `version 12` states an opset version.
 #include "core/graph/graph.h"
 #include "core/graph/lexer.h"
 
