@@ -382,6 +382,10 @@ Status PluginRegistry::NoDevice(const std::string& kind) const {
                        "device kind '{}' is known ({} is loaded) but reports 0 devices{}", kind,
                        candidate->plugin->id(), devices.ok() ? "." : ": " + devices.status().message());
   }
+  if (Contains(known, kind)) {
+    return PluginError(PluginMessage::kNoDevices, "", "device kind '{}' is known, but no plugin for it started.{}",
+                       kind, FailedReasons(TENON_KIND_DEVICE));
+  }
   const std::string nearest = NearestName(kind, known);
   std::string text = fmt::format("no plugin offers the device kind '{}'", kind);
   if (!nearest.empty()) text += fmt::format("; did you mean '{}'?", nearest);

@@ -38,6 +38,12 @@ struct Record {
 std::atomic<bool> g_counting{false};
 std::atomic<int> g_records{0};
 Record g_record[kMostRecords];
+
+}  // namespace
+
+#if TENON_COUNTS_ALLOCATIONS
+namespace {
+
 thread_local bool t_inside = false;
 
 void Note() {
@@ -50,7 +56,6 @@ void Note() {
 
 }  // namespace
 
-#if TENON_COUNTS_ALLOCATIONS
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
