@@ -8,43 +8,6 @@
 namespace tenon {
 namespace {
 
-using Options = std::vector<std::pair<std::string, std::int64_t>>;
-
-ConfigNode LayerNode(const std::string& kind, const Options& options, const Place& place) {
-  std::vector<ConfigEntry> entries;
-  for (const auto& option : options)
-    entries.push_back(
-        {option.first, place, ConfigNode::Scalar(std::to_string(option.second), ScalarStyle::kPlain, place)});
-  return ConfigNode::Map({{kind, place, ConfigNode::Map(std::move(entries), place)}}, place);
-}
-
-// conv 6 5x5 pad 2, max pool 2, conv 16 5x5, max pool 2, linear 120, 84, classes, Relu between (LeCun et al. 1998, with
-// Relu and max pooling).
-std::vector<ConfigNode> Layers(const LeNet5Config& config, const Place& place) {
-  return {LayerNode("conv", {{"out", 6}, {"kernel", 5}, {"pad", 2}}, place),
-          LayerNode("relu", {}, place),
-          LayerNode("max_pool", {{"kernel", 2}}, place),
-          LayerNode("conv", {{"out", 16}, {"kernel", 5}}, place),
-          LayerNode("relu", {}, place),
-          LayerNode("max_pool", {{"kernel", 2}}, place),
-          LayerNode("flatten", {}, place),
-          LayerNode("linear", {{"out", 120}}, place),
-          LayerNode("relu", {}, place),
-          LayerNode("linear", {{"out", 84}}, place),
-          LayerNode("relu", {}, place),
-          LayerNode("linear", {{"out", config.num_classes}}, place)};
-}
-
-std::vector<ConfigNode> Layers(const MlpConfig& config, const Place& place) {
-  std::vector<ConfigNode> layers = {LayerNode("flatten", {}, place)};
-  for (const std::int64_t width : config.hidden) {
-    layers.push_back(LayerNode("linear", {{"out", width}}, place));
-    layers.push_back(LayerNode("relu", {}, place));
-  }
-  layers.push_back(LayerNode("linear", {{"out", config.num_classes}}, place));
-  return layers;
-}
-
 const LayerKind* FindKind(const std::string& name) {
   for (const LayerKind& kind : LayerKinds()) {
     if (kind.name == name) return &kind;
@@ -65,7 +28,7 @@ ConfigNode OptionsOf(const ConfigNode& node) { return node.is_null() ? ConfigNod
 
 Result<Network> Network::Make(const NetworkConfig& config) {
   std::vector<ConfigNode> nodes = config.layers.items();
-  if (config.zoo) nodes = std::visit([&](const auto& zoo) { return Layers(zoo, config.place); }, *config.zoo);
+  if (config.zoo) nodes = std::visit([&](const auto& zoo) { return LayersOf(zoo, config.place); }, *config.zoo);
   Network network;
   ConfigProblems problems;
   static const ConfigTable root = Table<LayerKeys>("Layers of a network.", {});

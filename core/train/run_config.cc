@@ -18,32 +18,11 @@ double LearningRate(const OptimizerConfig& optimizer) {
 
 // --- Tables ---------------------------------------------------------------------------------------------------------
 
-const ConfigTable& ConfigTableOf(const LeNet5Config*) {
-  using T = LeNet5Config;
-  static const ConfigTable table =
-      Table<T>("Two convolutions with pooling, three linear layers.",
-               {
-                   Field("num_classes", &T::num_classes, AtLeast(1), "outputs of the last layer"),
-               });
-  return table;
-}
-
-const ConfigTable& ConfigTableOf(const MlpConfig*) {
-  using T = MlpConfig;
-  static const ConfigTable table =
-      Table<T>("Linear layers with Relu between them.",
-               {
-                   Field("hidden", &T::hidden, AtLeast(1), "widths of the hidden layers"),
-                   Field("num_classes", &T::num_classes, AtLeast(1), "outputs of the last layer"),
-               });
-  return table;
-}
-
 // `{zoo: name, args: {...}}` or `{layers: [...]}`. The options of a zoo network depend on its name, so the section is
 // read by hand.
 template <>
 struct ConfigCodec<NetworkConfig> {
-  using Zoo = std::variant<LeNet5Config, MlpConfig>;
+  using Zoo = ZooConfig;
 
   static const ConfigTable& Shape() {
     static const ConfigTable table = MakeShape();
@@ -62,7 +41,17 @@ struct ConfigCodec<NetworkConfig> {
   }
 
  private:
-  static std::vector<std::string> Names() { return {LeNet5Config::kType, MlpConfig::kType}; }
+  static std::vector<std::string> Names() {
+    std::vector<std::string> names;
+    for (const Zoo& zoo : Kinds()) names.push_back(KindOf(zoo));
+    return names;
+  }
+  // Every network of the zoo with its default options.
+  static const std::vector<Zoo>& Kinds() {
+    static const auto kinds = []<class... Ts>(const std::variant<Ts...>*) { return std::vector<Zoo>{Ts{}...}; };
+    static const std::vector<Zoo> all = kinds(static_cast<const Zoo*>(nullptr));
+    return all;
+  }
 
   static ConfigTable MakeShape() {
     ConfigField zoo;
@@ -73,7 +62,7 @@ struct ConfigCodec<NetworkConfig> {
       auto& network = *static_cast<NetworkConfig*>(object);
       const auto index = ReadName(node, Names(), reader);
       if (!index) return;
-      network.zoo = *index == 0 ? Zoo(LeNet5Config{}) : Zoo(MlpConfig{});
+      network.zoo = Kinds()[*index];
     };
     zoo.write = [](const void* object) {
       const auto& network = *static_cast<const NetworkConfig*>(object);

@@ -13,6 +13,7 @@
 #include "core/config/node.h"
 #include "core/data/data_config.h"
 #include "core/plugin/plugin_config.h"
+#include "core/train/zoo/zoo.h"
 
 namespace tenon {
 
@@ -24,20 +25,9 @@ enum class FallbackPolicy { kForbid, kWarn, kAllow };
 
 // --- network --------------------------------------------------------------------------------------------------------
 
-struct LeNet5Config {
-  static constexpr const char* kType = "lenet5";
-  std::int64_t num_classes = 10;
-};
-
-struct MlpConfig {
-  static constexpr const char* kType = "mlp";
-  std::vector<std::int64_t> hidden{512, 512};
-  std::int64_t num_classes = 10;
-};
-
 // A network of the zoo by name, or a list of layers. Exactly one of the two is set.
 struct NetworkConfig {
-  std::optional<std::variant<LeNet5Config, MlpConfig>> zoo;
+  std::optional<ZooConfig> zoo;
   ConfigNode layers;  // a list, read by the network builder; nothing when `zoo` is set
   Place place;
 };

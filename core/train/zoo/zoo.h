@@ -1,0 +1,15 @@
+#pragma once
+
+#include <variant>
+
+#include "core/train/zoo/lenet5.h"
+#include "core/train/zoo/mlp.h"
+
+namespace tenon {
+
+// The networks that Tenon knows by name (kType); each has its options, their field table and its layers in a file of its
+// own.
+using ZooConfig = std::variant<LeNet5Config,  //
+                               MlpConfig>;
+
+}  // namespace tenon
