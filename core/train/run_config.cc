@@ -12,10 +12,6 @@ namespace tenon {
 std::vector<std::string> ConfigNamesOf(RunMode) { return {"graph", "pynative"}; }
 std::vector<std::string> ConfigNamesOf(FallbackPolicy) { return {"forbid", "warn", "allow"}; }
 
-double LearningRate(const OptimizerConfig& optimizer) {
-  return std::visit([](const auto& options) { return options.lr; }, optimizer);
-}
-
 // --- Tables ---------------------------------------------------------------------------------------------------------
 
 // `{zoo: name, args: {...}}` or `{layers: [...]}`. The options of a zoo network depend on its name, so the section is
@@ -134,107 +130,6 @@ const ConfigTable& ConfigTableOf(const MseConfig*) {
 
 namespace {
 
-constexpr const char* kLrSentence = "learning rate, before the schedule";
-constexpr const char* kWarmupSentence = "steps in which the rate rises linearly from 0";
-
-void CheckSgd(const ConfigNode& node, SgdConfig& sgd, ConfigReader& reader) {
-  if (sgd.nesterov && sgd.momentum == 0.0) {
-    const ConfigNode* flag = node.Find("nesterov");
-    reader.Fail(flag != nullptr ? flag->place() : node.place(), "'{}' needs a momentum above 0.",
-                reader.PathTo("nesterov"));
-  }
-}
-
-template <class T>
-std::vector<ConfigField> AdamFields() {
-  return {
-      Field("lr", &T::lr, AtLeast(0), kLrSentence),
-      Field("betas", &T::betas, AtLeast(0) & Below(1), "decay of the first and the second moment"),
-      Field("eps", &T::eps, Above(0), "added to the root of the second moment"),
-      Field("weight_decay", &T::weight_decay, AtLeast(0), "pull of the weights towards 0"),
-  };
-}
-
-}  // namespace
-
-const ConfigTable& ConfigTableOf(const SgdConfig*) {
-  using T = SgdConfig;
-  static const ConfigTable table = Table<T>(
-      "Stochastic gradient descent.",
-      {
-          Field("lr", &T::lr, AtLeast(0), kLrSentence),
-          Field("momentum", &T::momentum, AtLeast(0) & Below(1), "share of the last update that is kept"),
-          Field("weight_decay", &T::weight_decay, AtLeast(0), "pull of the weights towards 0, added to the gradient"),
-          Field("nesterov", &T::nesterov, "look ahead by the momentum"),
-      },
-      CheckSgd);
-  return table;
-}
-
-const ConfigTable& ConfigTableOf(const AdamConfig*) {
-  static const ConfigTable table =
-      Table<AdamConfig>("Adam; weight decay is added to the gradient.", AdamFields<AdamConfig>());
-  return table;
-}
-
-const ConfigTable& ConfigTableOf(const AdamWConfig*) {
-  static const ConfigTable table =
-      Table<AdamWConfig>("Adam with weight decay apart from the gradient.", AdamFields<AdamWConfig>());
-  return table;
-}
-
-const ConfigTable& ConfigTableOf(const ConstantScheduleConfig*) {
-  using T = ConstantScheduleConfig;
-  static const ConfigTable table =
-      Table<T>("The rate stays.", {
-                                      Field("warmup_steps", &T::warmup_steps, AtLeast(0), kWarmupSentence),
-                                  });
-  return table;
-}
-
-const ConfigTable& ConfigTableOf(const StepScheduleConfig*) {
-  using T = StepScheduleConfig;
-  static const ConfigTable table =
-      Table<T>("The rate falls in stairs.", {
-                                                Field("warmup_steps", &T::warmup_steps, AtLeast(0), kWarmupSentence),
-                                                Field("every", &T::every, AtLeast(1), "epochs between two stairs"),
-                                                Field("gamma", &T::gamma, Above(0) & AtMost(1), "factor of each stair"),
-                                            });
-  return table;
-}
-
-const ConfigTable& ConfigTableOf(const CosineScheduleConfig*) {
-  using T = CosineScheduleConfig;
-  static const ConfigTable table = Table<T>("The rate falls along half a cosine over the whole run.",
-                                            {
-                                                Field("warmup_steps", &T::warmup_steps, AtLeast(0), kWarmupSentence),
-                                                Field("min_lr", &T::min_lr, AtLeast(0), "rate at the end"),
-                                            });
-  return table;
-}
-
-const ConfigTable& ConfigTableOf(const TrainConfig*) {
-  using T = TrainConfig;
-  static const ConfigTable table = Table<T>(
-      "How long to train.", {
-                                Field("epochs", &T::epochs, AtLeast(1), "passes over the training data"),
-                                Field("steps", &T::steps, AtLeast(1), "stop after so many steps, even within an epoch"),
-                            });
-  return table;
-}
-
-namespace {
-
-void CheckEval(const ConfigNode& node, EvalConfig& eval, ConfigReader& reader) {
-  for (std::size_t i = 0; i < eval.metrics.size(); ++i) {
-    for (std::size_t k = 0; k < i; ++k) {
-      if (eval.metrics[i] != eval.metrics[k]) continue;
-      reader.Fail(node.Find("metrics")->items()[i].place(), "'{}' names '{}' twice.", reader.PathTo("metrics"),
-                  eval.metrics[i]);
-    }
-  }
-}
-
 // `every: 2` counts epochs, `every: {steps: 500}` steps.
 void ReadInterval(const ConfigNode& node, void* object, ConfigReader& reader) {
   auto& checkpoint = *static_cast<CheckpointConfig*>(object);
@@ -281,18 +176,6 @@ void CheckCheckpoint(const ConfigNode& node, CheckpointConfig& checkpoint, Confi
 }
 
 }  // namespace
-
-const ConfigTable& ConfigTableOf(const EvalConfig*) {
-  using T = EvalConfig;
-  static const ConfigTable table =
-      Table<T>("When and how to test.",
-               {
-                   Field("every", &T::every, AtLeast(0), "epochs between two tests; 0: only after the last one"),
-                   Field("metrics", &T::metrics, OneOf({"loss", "accuracy"}), "what to measure"),
-               },
-               CheckEval);
-  return table;
-}
 
 const ConfigTable& ConfigTableOf(const CheckpointConfig*) {
   using T = CheckpointConfig;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +12,9 @@
 #include "core/config/node.h"
 #include "core/data/data_config.h"
 #include "core/plugin/plugin_config.h"
+#include "core/train/optimizer_config.h"
+#include "core/train/schedule_config.h"
+#include "core/train/train_config.h"
 #include "core/train/zoo/zoo.h"
 
 namespace tenon {
@@ -41,57 +43,6 @@ struct MseConfig {
   static constexpr const char* kType = "mse";
 };
 using LossConfig = std::variant<SoftmaxCrossEntropyConfig, MseConfig>;
-
-struct SgdConfig {
-  static constexpr const char* kType = "sgd";
-  double lr = 0.01;
-  double momentum = 0.0;
-  double weight_decay = 0.0;
-  bool nesterov = false;
-};
-struct AdamConfig {
-  static constexpr const char* kType = "adam";
-  double lr = 0.001;
-  std::array<double, 2> betas{0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0.0;
-};
-struct AdamWConfig {
-  static constexpr const char* kType = "adamw";
-  double lr = 0.001;
-  std::array<double, 2> betas{0.9, 0.999};
-  double eps = 1e-8;
-  double weight_decay = 0.01;
-};
-using OptimizerConfig = std::variant<SgdConfig, AdamConfig, AdamWConfig>;
-double LearningRate(const OptimizerConfig& optimizer);
-
-struct ConstantScheduleConfig {
-  static constexpr const char* kType = "constant";
-  std::int64_t warmup_steps = 0;
-};
-struct StepScheduleConfig {
-  static constexpr const char* kType = "step";
-  std::int64_t warmup_steps = 0;
-  std::int64_t every = 30;  // epochs
-  double gamma = 0.1;
-};
-struct CosineScheduleConfig {
-  static constexpr const char* kType = "cosine";
-  std::int64_t warmup_steps = 0;
-  double min_lr = 0.0;
-};
-using ScheduleConfig = std::variant<ConstantScheduleConfig, StepScheduleConfig, CosineScheduleConfig>;
-
-struct TrainConfig {
-  std::int64_t epochs = 10;
-  std::optional<std::int64_t> steps;  // stop after so many, even within an epoch
-};
-
-struct EvalConfig {
-  std::int64_t every = 1;  // epochs; 0: only after the last one
-  std::vector<std::string> metrics{"loss", "accuracy"};
-};
 
 // --- what is written ------------------------------------------------------------------------------------------------
 
