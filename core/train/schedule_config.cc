@@ -33,45 +33,43 @@ const ConfigTable& ConfigTableOf(const ConstantScheduleConfig*) {
 
 const ConfigTable& ConfigTableOf(const StepScheduleConfig*) {
   using T = StepScheduleConfig;
-  static const ConfigTable table =
-      ScheduleTable<T>("The rate falls in stairs.", {
-                                                        Field("every", &T::every, AtLeast(1), "epochs between two stairs"),
-                                                        Field("gamma", &T::gamma, Above(0) & AtMost(1), "factor of each stair"),
-                                                    });
+  static const ConfigTable table = ScheduleTable<T>(
+      "The rate falls in stairs.", {
+                                       Field("every", &T::every, AtLeast(1), "epochs between two stairs"),
+                                       Field("gamma", &T::gamma, Above(0) & AtMost(1), "factor of each stair"),
+                                   });
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const MultiStepScheduleConfig*) {
   using T = MultiStepScheduleConfig;
-  static const ConfigTable table = ScheduleTable<T>(
-      "The rate falls in stairs at given epochs.",
-      {
-          Field("milestones", &T::milestones, AtLeast(1) & Count(1, 65536) & Required(),
-                "finished epochs after which the rate falls, rising"),
-          Field("gamma", &T::gamma, Above(0) & AtMost(1), "factor of each stair"),
-      },
-      CheckMilestones);
+  static const ConfigTable table =
+      ScheduleTable<T>("The rate falls in stairs at given epochs.",
+                       {
+                           Field("milestones", &T::milestones, AtLeast(1) & Count(1, 65536) & Required(),
+                                 "finished epochs after which the rate falls, rising"),
+                           Field("gamma", &T::gamma, Above(0) & AtMost(1), "factor of each stair"),
+                       },
+                       CheckMilestones);
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const CosineScheduleConfig*) {
   using T = CosineScheduleConfig;
-  static const ConfigTable table =
-      ScheduleTable<T>("The rate falls along half a cosine over the whole run.",
-                       {
-                           Field("min_lr", &T::min_lr, AtLeast(0), "rate at the end"),
-                       });
+  static const ConfigTable table = ScheduleTable<T>("The rate falls along half a cosine over the whole run.",
+                                                    {
+                                                        Field("min_lr", &T::min_lr, AtLeast(0), "rate at the end"),
+                                                    });
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const PolynomialScheduleConfig*) {
   using T = PolynomialScheduleConfig;
-  static const ConfigTable table =
-      ScheduleTable<T>("The rate falls with a power of the part of the run that is left.",
-                       {
-                           Field("power", &T::power, Above(0), "1 is a straight line"),
-                           Field("min_lr", &T::min_lr, AtLeast(0), "rate at the end"),
-                       });
+  static const ConfigTable table = ScheduleTable<T>("The rate falls with a power of the part of the run that is left.",
+                                                    {
+                                                        Field("power", &T::power, Above(0), "1 is a straight line"),
+                                                        Field("min_lr", &T::min_lr, AtLeast(0), "rate at the end"),
+                                                    });
   return table;
 }
 

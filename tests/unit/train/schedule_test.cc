@@ -88,11 +88,11 @@ TEST(Schedule, OneCycleFollowsTorch) {
   straight.anneal = "linear";
   straight.div_factor = 10;
   straight.final_div_factor = 100;
-  ExpectRates(straight, 20, 5,
-              {0.01,           0.0228571428571, 0.0357142857143, 0.0485714285714, 0.0614285714286,
-               0.0742857142857, 0.0871428571429, 0.1,            0.0871428571429, 0.0742857142857,
-               0.0614285714286, 0.0485714285714, 0.0357142857143, 0.0228571428571, 0.01,
-               0.00802,        0.00604,         0.00406,         0.00208,         0.0001});
+  ExpectRates(
+      straight, 20, 5,
+      {0.01, 0.0228571428571, 0.0357142857143, 0.0485714285714, 0.0614285714286, 0.0742857142857, 0.0871428571429,
+       0.1,  0.0871428571429, 0.0742857142857, 0.0614285714286, 0.0485714285714, 0.0357142857143, 0.0228571428571,
+       0.01, 0.00802,         0.00604,         0.00406,         0.00208,         0.0001});
 }
 
 // nn.polynomial_decay_lr(0.1, 0.01, total_step=6, step_per_epoch=2, decay_epoch=3, power=0.5) counts epochs: its values at
@@ -113,10 +113,12 @@ TEST(Schedule, ExponentialFallsEachStepAndByGammaEachSpan) {
 
 // After the warm-up a schedule over the rest of the run goes on as if it began there.
 TEST(Schedule, EveryKindHasAWarmUp) {
-  const std::vector<std::pair<ScheduleConfig, double>> kinds = {
-      {ConstantScheduleConfig{4}, 1.0},          {StepScheduleConfig{4, 30, 0.1}, 1.0},
-      {MultiStepScheduleConfig{4, {50}, 0.1}, 1.0}, {CosineScheduleConfig{4, 0.0}, 1.0},
-      {PolynomialScheduleConfig{4, 1.0, 0.0}, 1.0}, {OneCycleScheduleConfig{4}, 0.04}};
+  const std::vector<std::pair<ScheduleConfig, double>> kinds = {{ConstantScheduleConfig{4}, 1.0},
+                                                                {StepScheduleConfig{4, 30, 0.1}, 1.0},
+                                                                {MultiStepScheduleConfig{4, {50}, 0.1}, 1.0},
+                                                                {CosineScheduleConfig{4, 0.0}, 1.0},
+                                                                {PolynomialScheduleConfig{4, 1.0, 0.0}, 1.0},
+                                                                {OneCycleScheduleConfig{4}, 0.04}};
   for (const auto& [schedule, start] : kinds) {
     for (std::int64_t step = 0; step < 4; ++step)
       EXPECT_NEAR(LearningRateAt(schedule, 1, step, 40, 10), start * static_cast<double>(step + 1) / 4, 1e-12)
