@@ -68,6 +68,7 @@ inline uint64_t Traits(uint64_t more = 0) { return TENON_TRAIT_PURE | TENON_TRAI
 using KernelList = std::vector<tenon_kernel_def>;
 using FusedList = std::vector<tenon_fused_def>;
 void AddConvKernels(KernelList& kernels);
+void AddOneDnnConvKernels(KernelList& kernels);
 void AddConvFused(FusedList& fused);
 void AddGemmKernels(KernelList& kernels);
 void AddGemmFused(FusedList& fused);

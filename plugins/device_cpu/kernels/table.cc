@@ -6,6 +6,9 @@ namespace tenon::cpu {
 sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
   static const KernelList kernels = [] {
     KernelList list;
+#if TENON_HAVE_ONEDNN
+    AddOneDnnConvKernels(list);
+#endif
     AddConvKernels(list);
     AddGemmKernels(list);
     AddCrossEntropyKernels(list);
