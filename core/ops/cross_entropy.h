@@ -1,23 +1,15 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
-#include "core/ops/op_def.h"
+#include "core/ops/loss_reduction.h"
 
 namespace tenon {
 
-// What SoftmaxCrossEntropyLoss and its gradient share.
-
-enum class LossReduction { kNone, kSum, kMean };
-
-inline Result<LossReduction> LossReductionOf(const Attributes& attrs) {
-  const std::string& text = attrs.Text("reduction");
-  if (text == "none") return LossReduction::kNone;
-  if (text == "sum") return LossReduction::kSum;
-  if (text == "mean") return LossReduction::kMean;
-  return InvalidArgument("reduction is '{}'; it can be none, sum or mean.", text);
-}
+// What losses against class labels share: NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss, SmoothedCrossEntropyLoss, and
+// their gradients.
 
 // scores [N, C, D1 ..] and labels [N, D1 ..].
 inline Status CheckLossShapes(const SymShape& scores, const SymShape& labels) {
@@ -43,6 +35,13 @@ struct LossLabels {
   std::int64_t Base(std::int64_t i) const { return i / area * classes * area + i % area; }
 };
 
+// weights (input `index`, if there) is [C].
+inline Status CheckClassWeights(const InferContext& context, const SymShape& scores, int index) {
+  TENON_INVALID_IF(context.has_input(index) && !(context.shape(index) == SymShape{scores[1]}),
+                   "weights has shape {}; scores {} need [{}].", context.shape(index), scores, scores[1]);
+  return {};
+}
+
 // Labels as int64, all inside [0, C) or equal to ignore_index; an error names the sample, the label and C.
 inline Result<LossLabels> LossLabelsOf(const Attributes& attrs, const Shape& scores, const Tensor& labels) {
   LossLabels out;
@@ -60,5 +59,15 @@ inline Result<LossLabels> LossLabelsOf(const Attributes& attrs, const Shape& sco
   }
   return out;
 }
+
+// Attribute `label_smoothing` of SmoothedCrossEntropyLoss, in [0, 1]; 0 where an operator has none.
+Result<double> LabelSmoothingOf(const Attributes& attrs);
+
+// Rules, references and gradient of SoftmaxCrossEntropyLoss and SmoothedCrossEntropyLoss (their files state the formulas).
+Status InferCrossEntropy(InferContext& context);
+Status CrossEntropyReference(const ReferenceArgs& args);
+Status CrossEntropyGradient(GradBuilder& b, GradArgs& args, std::string_view type);
+Status InferCrossEntropyGrad(InferContext& context);
+Status CrossEntropyGradReference(const ReferenceArgs& args);
 
 }  // namespace tenon

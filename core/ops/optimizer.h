@@ -8,8 +8,8 @@ namespace tenon {
 // tensor k of every group belongs to parameter k. The groups that are updated come first, parameters before all, then the
 // rest with the gradients last; the outputs are the updated groups and are the storages of those inputs.
 //
-//   SGD          lr                      | parameters, momentum buffers (absent when momentum = 0) | gradients
-//   Adam, AdamW  lr, step                | parameters, first moments, second moments               | gradients
+//   SGD                lr       | parameters, momentum buffers (absent when momentum = 0) | gradients
+//   Adam, AdamW, Lamb  lr, step | parameters, first moments, second moments               | gradients
 struct OptimizerGroups {
   int scalars = 1;
   int updated = 1;  // groups that are written
