@@ -29,7 +29,7 @@ Result<std::map<std::string, double>> EvaluateAll(StepRunner& runner, Loader& lo
     return std::find(metrics.begin(), metrics.end(), name) != metrics.end();
   };
   double loss = 0;
-  std::int64_t samples = 0, right = 0;
+  std::int64_t samples = 0, labels = 0, right = 0;
   TENON_TRY(loader.Start(0));
   while (true) {
     TENON_ASSIGN(const Batch* batch, loader.Next());
@@ -37,12 +37,14 @@ Result<std::map<std::string, double>> EvaluateAll(StepRunner& runner, Loader& lo
     TENON_ASSIGN(const StepRunner::Evaluation result, runner.Evaluate(*batch));
     loss += result.loss * static_cast<double>(batch->count);
     samples += batch->count;
+    labels += batch->labels.elements();
     if (wanted("accuracy") && batch->labels.dtype() == DType::kI64) right += CountRight(*result.output, batch->labels);
   }
   std::map<std::string, double> values;
   const auto total = static_cast<double>(std::max<std::int64_t>(samples, 1));
   if (wanted("loss")) values["loss"] = loss / total;
-  if (wanted("accuracy")) values["accuracy"] = static_cast<double>(right) / total;
+  if (wanted("accuracy"))
+    values["accuracy"] = static_cast<double>(right) / static_cast<double>(std::max<std::int64_t>(labels, 1));
   return values;
 }
 

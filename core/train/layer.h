@@ -138,14 +138,18 @@ LayerKind MakeLayerKind(std::string name, int inputs, LayerResult (*build)(Layer
 
 // One function per file of core/train/layers.
 std::vector<LayerKind> ArithmeticLayers();  // add, sub, mul, div, reduce_mean
-std::vector<LayerKind> ActivationLayers();  // relu ... softmax, dropout
+std::vector<LayerKind> ActivationLayers();  // relu ... gelu, softmax, dropout
+std::vector<LayerKind> AttentionLayers();
 std::vector<LayerKind> BatchNormLayers();
 std::vector<LayerKind> ConvLayers();
 std::vector<LayerKind> EmbeddingLayers();
-std::vector<LayerKind> LinearLayers();
+std::vector<LayerKind> LayerNormLayers();
+std::vector<LayerKind> LinearLayers();    // linear, tied_linear
 std::vector<LayerKind> OperatorLayers();  // op
 std::vector<LayerKind> ParameterLayers();
 std::vector<LayerKind> PoolLayers();
+std::vector<LayerKind> PositionLayers();
 std::vector<LayerKind> ShapeLayers();  // flatten, reshape, transpose, concat
+std::vector<LayerKind> TransformerBlockLayers();
 
 }  // namespace tenon

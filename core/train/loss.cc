@@ -11,8 +11,18 @@ Result<graph::ValueId> One(graph::Graph& graph, std::string_view op, std::initia
   return graph.node(id).outputs[0];
 }
 
+// One label a position and scores of classes in the last axis ([N, T, C] against [N, T], as linear layers give them): the
+// positions become samples. ONNX's loss has the classes in axis 1.
 Result<graph::ValueId> Add(const SoftmaxCrossEntropyConfig&, graph::Graph& graph, graph::ValueId output,
                            graph::ValueId labels) {
+  if (ClassAxis(graph.value(output).type.shape, graph.value(labels).type.shape) > 1) {
+    const SymShape shape = graph.value(output).type.shape;
+    const std::int64_t rows[] = {-1, shape[shape.rank() - 1].value()}, one[] = {-1};
+    const graph::ValueId to_rows = graph.AddConstant("loss.rows", Tensor::Of<std::int64_t>(Shape{2}, rows));
+    const graph::ValueId to_one = graph.AddConstant("loss.one", Tensor::Of<std::int64_t>(Shape{1}, one));
+    TENON_ASSIGN(output, One(graph, "Reshape", {output, to_rows}, {}, "loss.scores"));
+    TENON_ASSIGN(labels, One(graph, "Reshape", {labels, to_one}, {}, "loss.labels"));
+  }
   return One(graph, "SoftmaxCrossEntropyLoss", {output, labels}, {{"reduction", std::string("mean")}}, "loss");
 }
 
@@ -38,6 +48,15 @@ Result<graph::ValueId> Add(const MseConfig&, graph::Graph& graph, graph::ValueId
 }
 
 }  // namespace
+
+int ClassAxis(const SymShape& output, const SymShape& labels) {
+  const int last = output.rank() - 1;
+  if (last < 2 || labels.rank() != last || !output[last].known()) return 1;
+  for (int axis = 0; axis < last; ++axis) {
+    if (!(output[axis] == labels[axis])) return 1;
+  }
+  return last;
+}
 
 Result<graph::ValueId> AddLoss(const LossConfig& config, graph::Graph& graph, graph::ValueId output,
                                graph::ValueId labels) {

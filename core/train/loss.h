@@ -5,8 +5,12 @@
 
 namespace tenon {
 
-// Adds a loss, the mean over the batch as one number, after the network's output. `labels`: int64 classes [batch] for
-// softmax_cross_entropy, float32 of the output's shape for mse. An error names both shapes.
+// The axis of the classes in a network's output: 1, or the last one where there is a label for each position of a sequence
+// (output [N, T, C], labels [N, T]).
+int ClassAxis(const SymShape& output, const SymShape& labels);
+
+// Adds a loss, the mean over the batch as one number, after the network's output. `labels`: int64 classes [batch], or one
+// a position (see ClassAxis), for softmax_cross_entropy; float32 of the output's shape for mse. An error names both shapes.
 Result<graph::ValueId> AddLoss(const LossConfig& config, graph::Graph& graph, graph::ValueId output,
                                graph::ValueId labels);
 

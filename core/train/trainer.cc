@@ -212,8 +212,10 @@ Status TrainingRun::CheckNetwork() {
   if (!std::holds_alternative<SoftmaxCrossEntropyConfig>(config_.loss) || layout.label_kind != LabelKind::kClass)
     return {};
   const SymShape& output = graph.value(build.output).type.shape;
-  TENON_TRY_WHILE(data_->CheckClasses(output[1].value()), "comparing the labels with the network's output {} ({})",
-                  graph.value(build.output).type.ToString(), network_->place_of_output());
+  const int class_axis = ClassAxis(output, graph.value(labels).type.shape);
+  TENON_TRY_WHILE(data_->CheckClasses(output[class_axis].value()),
+                  "comparing the labels with the network's output {} ({})", graph.value(build.output).type.ToString(),
+                  network_->place_of_output());
   return {};
 }
 

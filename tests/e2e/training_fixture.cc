@@ -19,7 +19,18 @@ void FillByFormula(Tensor& tensor, double k, double scale, double offset) {
   }
 }
 
-TrainingFixture::TrainingFixture(const std::string& sections, const Shape& sample) {
+namespace {
+SampleLayout LayoutOf(const Shape& sample) {
+  SampleLayout layout;
+  layout.shape = sample;
+  return layout;
+}
+}  // namespace
+
+TrainingFixture::TrainingFixture(const std::string& sections, const Shape& sample)
+    : TrainingFixture(sections, LayoutOf(sample)) {}
+
+TrainingFixture::TrainingFixture(const std::string& sections, const SampleLayout& layout) {
   auto tree = LoadConfigText(
       "name: test\ndata: {type: synthetic, samples: 8, classes: 10, image: {shape: [1, 8, 8]}}\n" + sections, "test",
       ".");
@@ -35,7 +46,7 @@ TrainingFixture::TrainingFixture(const std::string& sections, const Shape& sampl
   network_ = std::make_unique<Network>(std::move(network).value());
   StepRunnerOptions options;
   options.config = &config_;
-  options.layout.shape = sample;
+  options.layout = layout;
   auto runner = MakeGraphRunner(*runtime_, *network_, options);
   Check(runner.status());
   runner_ = std::move(runner).value();

@@ -17,6 +17,7 @@ void FillByFormula(Tensor& tensor, double k, double scale, double offset);
 class TrainingFixture {
  public:
   TrainingFixture(const std::string& sections, const Shape& sample);
+  TrainingFixture(const std::string& sections, const SampleLayout& layout);
   ~TrainingFixture();
   StepRunner& runner() { return *runner_; }
   void Check(const Status& status);

@@ -35,7 +35,11 @@ const ConvCase kCases[] = {
 
 Attributes AttributesOf(const ConvCase& c) {
   std::vector<std::int64_t> kernel(c.w.dims().begin() + 2, c.w.dims().end());
-  return {{"kernel_shape", kernel}, {"strides", c.strides}, {"dilations", c.dilations}, {"pads", c.pads}, {"group", c.group}};
+  return {{"kernel_shape", kernel},
+          {"strides", c.strides},
+          {"dilations", c.dilations},
+          {"pads", c.pads},
+          {"group", c.group}};
 }
 
 // Runs the call on the reference in float64 and on the plugin; f32 results agree to the rounding of a sum of `terms`.
@@ -90,10 +94,15 @@ TEST(ConvKernels, AgreeWithTheReferenceInBf16) {
 
 TEST(ConvKernels, ConvTransposeAgreesWithTheReference) {
   for (const bool bias : {false, true}) {
-    OpCall call{"", "ConvTranspose", 0, {{"strides", std::vector<std::int64_t>{2, 2}},
-                                         {"pads", std::vector<std::int64_t>{1, 1, 1, 1}},
-                                         {"output_padding", std::vector<std::int64_t>{1, 1}}},
-                {Random(Shape{2, 16, 5, 6}, -1, 1, 1), Random(Shape{16, 24, 3, 3}, -1, 1, 2)}, 1, {}};
+    OpCall call{"",
+                "ConvTranspose",
+                0,
+                {{"strides", std::vector<std::int64_t>{2, 2}},
+                 {"pads", std::vector<std::int64_t>{1, 1, 1, 1}},
+                 {"output_padding", std::vector<std::int64_t>{1, 1}}},
+                {Random(Shape{2, 16, 5, 6}, -1, 1, 1), Random(Shape{16, 24, 3, 3}, -1, 1, 2)},
+                1,
+                {}};
     if (bias) call.inputs.push_back(Random(Shape{24}, -1, 1, 3));
     Compare(call, 3e-6, "ConvTranspose");
   }

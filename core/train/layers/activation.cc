@@ -1,4 +1,4 @@
-// relu, leaky_relu, sigmoid, tanh, softmax, dropout.
+// relu, leaky_relu, sigmoid, tanh, gelu, softmax, dropout.
 #include "core/train/layer.h"
 
 namespace tenon {
@@ -7,6 +7,9 @@ namespace {
 struct Plain : LayerKeys {};
 struct LeakyRelu : LayerKeys {
   double alpha = 0.01;
+};
+struct Gelu : LayerKeys {
+  std::string approximate = "none";
 };
 struct Softmax : LayerKeys {
   std::int64_t axis = -1;
@@ -24,6 +27,14 @@ const ConfigTable& ConfigTableOf(const LeakyRelu*) {
       Table<LeakyRelu>("x, or alpha x below 0.", LayerFields<LeakyRelu>({
                                                      Field("alpha", &LeakyRelu::alpha, "slope below 0"),
                                                  }));
+  return table;
+}
+const ConfigTable& ConfigTableOf(const Gelu*) {
+  static const ConfigTable table = Table<Gelu>("x times the share of a normal distribution below it.",
+                                               LayerFields<Gelu>({
+                                                   Field("approximate", &Gelu::approximate, OneOf({"none", "tanh"}),
+                                                         "none: exact; tanh: by a hyperbolic tangent"),
+                                               }));
   return table;
 }
 const ConfigTable& ConfigTableOf(const Softmax*) {
@@ -51,6 +62,9 @@ constexpr char kRelu[] = "Relu", kSigmoid[] = "Sigmoid", kTanh[] = "Tanh";
 LayerResult BuildLeaky(LayerBuilder& builder, const LeakyRelu& layer) {
   return builder.Op("LeakyRelu", {builder.inputs[0]}, {{"alpha", layer.alpha}});
 }
+LayerResult BuildGelu(LayerBuilder& builder, const Gelu& layer) {
+  return builder.Op("Gelu", {builder.inputs[0]}, {{"approximate", layer.approximate}});
+}
 LayerResult BuildSoftmax(LayerBuilder& builder, const Softmax& layer) {
   return builder.Op("Softmax", {builder.inputs[0]}, {{"axis", layer.axis}});
 }
@@ -65,10 +79,13 @@ LayerResult BuildDropout(LayerBuilder& builder, const Dropout& layer) {
 }  // namespace
 
 std::vector<LayerKind> ActivationLayers() {
-  return {
-      MakeLayerKind<Plain>("relu", 1, BuildPlain<kRelu>),       MakeLayerKind<LeakyRelu>("leaky_relu", 1, BuildLeaky),
-      MakeLayerKind<Plain>("sigmoid", 1, BuildPlain<kSigmoid>), MakeLayerKind<Plain>("tanh", 1, BuildPlain<kTanh>),
-      MakeLayerKind<Softmax>("softmax", 1, BuildSoftmax),       MakeLayerKind<Dropout>("dropout", 1, BuildDropout)};
+  return {MakeLayerKind<Plain>("relu", 1, BuildPlain<kRelu>),
+          MakeLayerKind<LeakyRelu>("leaky_relu", 1, BuildLeaky),
+          MakeLayerKind<Plain>("sigmoid", 1, BuildPlain<kSigmoid>),
+          MakeLayerKind<Plain>("tanh", 1, BuildPlain<kTanh>),
+          MakeLayerKind<Gelu>("gelu", 1, BuildGelu),
+          MakeLayerKind<Softmax>("softmax", 1, BuildSoftmax),
+          MakeLayerKind<Dropout>("dropout", 1, BuildDropout)};
 }
 
 }  // namespace tenon

@@ -1,4 +1,5 @@
-// embedding: row `id` of a table [rows, dim] for each whole number of the input; starts normal with deviation 1.
+// embedding: row `id` of a table [rows, dim] for each whole number of the input; starts normal with deviation 1. The
+// table is its second output.
 #include "core/train/layer.h"
 
 namespace tenon {
@@ -26,7 +27,9 @@ LayerResult Build(LayerBuilder& builder, const Embedding& embedding) {
                    builder.type(0).ToString());
   TENON_ASSIGN(const graph::ValueId table, builder.Parameter("weight", Shape{embedding.rows, embedding.dim},
                                                              embedding.init.choice.value_or(Initializer::Normal(1.0))));
-  return builder.Op("Gather", {table, builder.inputs[0]}, {{"axis", std::int64_t{0}}});
+  TENON_ASSIGN(auto outputs, builder.Op("Gather", {table, builder.inputs[0]}, {{"axis", std::int64_t{0}}}));
+  outputs.push_back(table);
+  return outputs;
 }
 
 }  // namespace

@@ -103,7 +103,8 @@ class OneDnnConv : public CpuKernel {
     if (!SupportsTypes(query, roles, isa, reason)) return false;
     const std::string_view mode = query.attributes().String("auto_pad", "NOTSET");
     if (mode != "NOTSET") return reason.No("auto_pad is ", mode, "; this kernel takes explicit pads.");
-    if (query.op_type() == "ConvTranspose" && (query.has_input(2) || query.attributes().Ints("output_shape").size() > 0))
+    if (query.op_type() == "ConvTranspose" &&
+        (query.has_input(2) || query.attributes().Ints("output_shape").size() > 0))
       return reason.No("There is a bias or a stated output shape; this kernel takes neither.");
     for (const int64_t pad : query.attributes().Ints("pads"))
       if (pad < 0) return reason.No("A pad is ", pad, "; this kernel takes pads from 0 on.");

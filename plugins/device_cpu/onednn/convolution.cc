@@ -96,7 +96,8 @@ Convolution::Convolution(const Library& library, const ConvProblem& p, int threa
   const Functions& f = library.functions();
   const ThreadScope scope(f, threads);
   Check(f.dnnl_primitive_attr_create(&owned_.attr), "creating attributes");
-  Check(f.dnnl_primitive_attr_set_scratchpad_mode(owned_.attr, dnnl_scratchpad_mode_user), "setting the scratchpad mode");
+  Check(f.dnnl_primitive_attr_set_scratchpad_mode(owned_.attr, dnnl_scratchpad_mode_user),
+        "setting the scratchpad mode");
   const std::vector<int64_t> weight_dims = WithGroups(p), bias_dims = {p.y[1]};
   const auto desc = [&](const std::vector<int64_t>& dims, dnnl_data_type_t type, const std::vector<int64_t>& strides) {
     return std::make_unique<MemoryDesc>(f, dims, type, strides);
@@ -150,13 +151,12 @@ Convolution::Owned::~Owned() {
 
 void Convolution::Run(const Primitive& primitive, dnnl_stream_t stream, std::vector<dnnl_exec_arg_t> args,
                       char* workspace) const {
-  const DescArg desc =
-      library_.functions().dnnl_primitive_desc_query_md(primitive.desc, dnnl_query_scratchpad_md, 0);
+  const DescArg desc = library_.functions().dnnl_primitive_desc_query_md(primitive.desc, dnnl_query_scratchpad_md, 0);
   const Memory scratch(library_, desc, workspace + scratch_offset_);
   args.push_back({DNNL_ARG_SCRATCHPAD, scratch.get()});
-  Check(library_.functions().dnnl_primitive_execute(primitive.handle, stream, static_cast<int>(args.size()),
-                                                    args.data()),
-        implementation_.data());
+  Check(
+      library_.functions().dnnl_primitive_execute(primitive.handle, stream, static_cast<int>(args.size()), args.data()),
+      implementation_.data());
 }
 
 void Convolution::Execute(const Operands& operands, void* workspace) const {

@@ -50,9 +50,9 @@ class Convolution {
   struct Operand {
     int arg = 0;
     std::unique_ptr<MemoryDesc> own;
-    DescArg desc = nullptr;    // what the convolution takes
-    Primitive reorder;         // empty: the caller's memory is used as it is
-    uint64_t offset = 0;       // of the converted operand in the workspace
+    DescArg desc = nullptr;  // what the convolution takes
+    Primitive reorder;       // empty: the caller's memory is used as it is
+    uint64_t offset = 0;     // of the converted operand in the workspace
     bool result = false;
     void* Operands::*pointer = nullptr;
   };

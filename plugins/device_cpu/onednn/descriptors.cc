@@ -77,9 +77,9 @@ dnnl_primitive_desc_t CreateConvolution(const Library& library, Direction direct
   dnnl_status_t status = dnnl_success;
   switch (direction) {
     case Direction::kForward:
-      status = f.dnnl_dilated_convolution_forward_desc_init(
-          &desc, dnnl_forward_training, dnnl_convolution_direct, d.x, d.weights, d.bias, d.y, d.strides.data(),
-          gaps.data(), d.pads_begin.data(), d.pads_end.data());
+      status = f.dnnl_dilated_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, d.x,
+                                                            d.weights, d.bias, d.y, d.strides.data(), gaps.data(),
+                                                            d.pads_begin.data(), d.pads_end.data());
       break;
     case Direction::kData:
       status = f.dnnl_dilated_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, d.x, d.weights, d.y,
@@ -87,9 +87,9 @@ dnnl_primitive_desc_t CreateConvolution(const Library& library, Direction direct
                                                                   d.pads_end.data());
       break;
     case Direction::kWeights:
-      status = f.dnnl_dilated_convolution_backward_weights_desc_init(
-          &desc, dnnl_convolution_direct, d.x, d.weights, d.bias, d.y, d.strides.data(), gaps.data(),
-          d.pads_begin.data(), d.pads_end.data());
+      status = f.dnnl_dilated_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, d.x, d.weights,
+                                                                     d.bias, d.y, d.strides.data(), gaps.data(),
+                                                                     d.pads_begin.data(), d.pads_end.data());
       break;
   }
   Check(status, kNames[static_cast<int>(direction)]);

@@ -16,40 +16,40 @@ using DescArg = const dnnl_memory_desc_t*;
 #endif
 
 // The functions that the plugin calls. Those that only one major version has are in descriptors.cc.
-#define TENON_ONEDNN_COMMON(X)                                                                                    \
-  X(dnnl_version)                                                                                                 \
-  X(dnnl_set_max_cpu_isa)                                                                                         \
-  X(dnnl_engine_create)                                                                                           \
-  X(dnnl_stream_create)                                                                                           \
-  X(dnnl_stream_destroy)                                                                                          \
-  X(dnnl_memory_create)                                                                                           \
-  X(dnnl_memory_destroy)                                                                                          \
-  X(dnnl_memory_desc_equal)                                                                                       \
-  X(dnnl_memory_desc_get_size)                                                                                    \
-  X(dnnl_primitive_attr_create)                                                                                   \
-  X(dnnl_primitive_attr_destroy)                                                                                  \
-  X(dnnl_primitive_attr_set_scratchpad_mode)                                                                      \
-  X(dnnl_primitive_desc_query)                                                                                    \
-  X(dnnl_primitive_desc_query_md)                                                                                 \
-  X(dnnl_primitive_desc_destroy)                                                                                  \
-  X(dnnl_primitive_create)                                                                                        \
-  X(dnnl_primitive_destroy)                                                                                       \
-  X(dnnl_primitive_execute)                                                                                       \
+#define TENON_ONEDNN_COMMON(X)               \
+  X(dnnl_version)                            \
+  X(dnnl_set_max_cpu_isa)                    \
+  X(dnnl_engine_create)                      \
+  X(dnnl_stream_create)                      \
+  X(dnnl_stream_destroy)                     \
+  X(dnnl_memory_create)                      \
+  X(dnnl_memory_destroy)                     \
+  X(dnnl_memory_desc_equal)                  \
+  X(dnnl_memory_desc_get_size)               \
+  X(dnnl_primitive_attr_create)              \
+  X(dnnl_primitive_attr_destroy)             \
+  X(dnnl_primitive_attr_set_scratchpad_mode) \
+  X(dnnl_primitive_desc_query)               \
+  X(dnnl_primitive_desc_query_md)            \
+  X(dnnl_primitive_desc_destroy)             \
+  X(dnnl_primitive_create)                   \
+  X(dnnl_primitive_destroy)                  \
+  X(dnnl_primitive_execute)                  \
   X(dnnl_reorder_primitive_desc_create)
 #if DNNL_VERSION_MAJOR >= 3
-#define TENON_ONEDNN_VERSIONED(X)                     \
-  X(dnnl_memory_desc_create_with_strides)             \
-  X(dnnl_memory_desc_create_with_tag)                 \
-  X(dnnl_memory_desc_destroy)                         \
-  X(dnnl_convolution_forward_primitive_desc_create)   \
+#define TENON_ONEDNN_VERSIONED(X)                         \
+  X(dnnl_memory_desc_create_with_strides)                 \
+  X(dnnl_memory_desc_create_with_tag)                     \
+  X(dnnl_memory_desc_destroy)                             \
+  X(dnnl_convolution_forward_primitive_desc_create)       \
   X(dnnl_convolution_backward_data_primitive_desc_create) \
   X(dnnl_convolution_backward_weights_primitive_desc_create)
 #else
-#define TENON_ONEDNN_VERSIONED(X)                    \
-  X(dnnl_memory_desc_init_by_strides)                \
-  X(dnnl_memory_desc_init_by_tag)                    \
-  X(dnnl_primitive_desc_create)                      \
-  X(dnnl_dilated_convolution_forward_desc_init)      \
+#define TENON_ONEDNN_VERSIONED(X)                     \
+  X(dnnl_memory_desc_init_by_strides)                 \
+  X(dnnl_memory_desc_init_by_tag)                     \
+  X(dnnl_primitive_desc_create)                       \
+  X(dnnl_dilated_convolution_forward_desc_init)       \
   X(dnnl_dilated_convolution_backward_data_desc_init) \
   X(dnnl_dilated_convolution_backward_weights_desc_init)
 #endif
