@@ -59,10 +59,7 @@ class EagerGradBuilder final : public GradBuilder {
     return HandleOf(made_.back());
   }
 
-  const ValueType& type(Value value) const override {
-    static const ValueType kNone;
-    return value ? ValueOf(value)->type->value : kNone;
-  }
+  ValueType type(Value value) const override { return value ? ValueOf(value)->type->value : ValueType{}; }
 
  private:
   EagerEngine& engine_;

@@ -23,17 +23,16 @@ Value GradBuilder::Ints(std::span<const std::int64_t> values) {
 Value GradBuilder::SumToShape(Value gradient, const SymShape& target) {
   if (!gradient) return gradient;
   const SymShape shape = type(gradient).shape;
-  const SymShape wanted = target;  // a copy: `target` may lie in the graph, which grows below
-  if (shape == wanted) return gradient;
-  const int lead = shape.rank() - wanted.rank();
+  if (shape == target) return gradient;
+  const int lead = shape.rank() - target.rank();
   std::vector<std::int64_t> axes;
   for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (axis < lead || (wanted[axis - lead].Is(1) && !shape[axis].Is(1))) axes.push_back(axis);
+    if (axis < lead || (target[axis - lead].Is(1) && !shape[axis].Is(1))) axes.push_back(axis);
   }
   Value sum = gradient;
   if (!axes.empty()) sum = Op("ReduceSum", {gradient, Ints(axes)}, {{"keepdims", std::int64_t{1}}});
   if (lead == 0) return sum;
-  return ReshapeTo(sum, wanted.Concrete());
+  return ReshapeTo(sum, target.Concrete());
 }
 
 Value GradBuilder::ReshapeTo(Value value, const Shape& shape) {

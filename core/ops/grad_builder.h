@@ -29,7 +29,8 @@ class GradBuilder {
   virtual std::vector<Value> Apply(std::string_view domain, std::string_view type, std::span<const Value> inputs,
                                    Attributes attrs, int outputs) = 0;
   virtual Value Constant(Tensor tensor) = 0;
-  virtual const ValueType& type(Value value) const = 0;
+  // By value: what a graph holds moves when an operator is applied.
+  virtual ValueType type(Value value) const = 0;
 
   // One-output form. Domain "" is ONNX, "tenon" ours.
   Value Op(std::string_view type, std::initializer_list<Value> inputs, Attributes attrs = {});

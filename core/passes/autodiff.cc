@@ -41,7 +41,7 @@ class GraphGradBuilder final : public GradBuilder {
   Value Constant(Tensor tensor) override {
     return HandleOf(graph_.AddConstant(prefix_ + ".constant", std::move(tensor)));
   }
-  const ValueType& type(Value value) const override { return graph_.value(IdOf(value)).type; }
+  ValueType type(Value value) const override { return graph_.value(IdOf(value)).type; }
 
  private:
   Graph& graph_;

@@ -61,9 +61,6 @@ Value EagerGradBuilder::Constant(Tensor tensor) {
   return Value{entries_.size()};
 }
 
-const ValueType& EagerGradBuilder::type(Value value) const {
-  static const ValueType nothing;
-  return value ? entries_[value.id - 1].type : nothing;
-}
+ValueType EagerGradBuilder::type(Value value) const { return value ? entries_[value.id - 1].type : ValueType{}; }
 
 }  // namespace tenon::testing

@@ -49,7 +49,7 @@ class EagerGradBuilder : public GradBuilder {
   std::vector<Value> Apply(std::string_view domain, std::string_view type, std::span<const Value> inputs,
                            Attributes attrs, int outputs) override;
   Value Constant(Tensor tensor) override;
-  const ValueType& type(Value value) const override;
+  ValueType type(Value value) const override;
 
   const Tensor& tensor(Value value) const { return entries_[value.id - 1].tensor; }
   const Status& status() const { return status_; }  // the first failure

@@ -25,6 +25,10 @@ if(TENON_SANITIZE)
   endif()
   list(APPEND TENON_TEST_ENVIRONMENT "TENON_SANITIZE=${TENON_SANITIZE}")
 
+  # Tests ask for more memory than there is and expect an error, as without a sanitizer.
+  if(TENON_SANITIZE MATCHES "address")
+    list(APPEND TENON_TEST_ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1")
+  endif()
   if(TENON_SANITIZE MATCHES "thread")
     # OpenMP code in a vendor library: libomp with its archer tool tells ThreadSanitizer about the barriers.
     find_file(TENON_LIBOMP libomp.so.5 PATHS /usr/lib/llvm-14/lib /usr/lib/llvm-15/lib /usr/lib/llvm-16/lib
