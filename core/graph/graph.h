@@ -130,6 +130,8 @@ class Graph {
   bool RemoveUnused();
   // Puts the nodes into a new order, a permutation of all node ids; ids change accordingly.
   void Permute(std::span<const NodeId> order);
+  // Infers the output types of a node again, after its inputs changed.
+  Status Infer(NodeId id) { return InferNode(node(id)); }
   // Infers the types of all nodes again in order.
   Status InferAll();
   // A name that no value has: `base`, or `base` with a number.

@@ -33,6 +33,20 @@ struct UpdateRule {
 inline constexpr std::string_view kLearningRateInput = "learning_rate";
 inline constexpr std::string_view kStepInput = "optimizer_step";
 
+// Which operators compute in a low precision; parameters, states, losses and what leaves the graph stay float32.
+struct Precision {
+  enum class Level {
+    kO0,    // none
+    kO1,    // matrix products, convolutions, attention and Relu; operators that only move elements follow their input
+    kO2,    // all but normalisations
+    kO3,    // all
+    kAuto,  // products; those that lose digits stay float32; the rest follows its inputs
+  };
+  Level level = Level::kO0;
+  DType low = DType::kBF16;       // or float16
+  std::vector<std::string> keep;  // layers (patterns of names) and operator types that stay float32
+};
+
 // Where the bytes of each value live. Values that share memory share a root.
 struct MemoryPlan {
   std::int64_t arena_bytes = 0;
@@ -53,6 +67,7 @@ struct Compilation {
   // Input of the training passes; without `loss` only the forward part is compiled.
   ValueId loss = kNone;
   std::vector<ValueId> trained;  // parameters that get gradients
+  Precision precision;
   std::optional<UpdateRule> update;
   // Layouts that parameters and states have already, by name (another program of the same session chose them).
   std::function<std::optional<LayoutId>(std::string_view name)> pinned_layout;
@@ -106,6 +121,7 @@ Result<bool> FoldConstants(Compilation& state);
 Result<bool> FuseAfterAutodiff(Compilation& state);
 Result<bool> FuseBeforeAutodiff(Compilation& state);
 Result<bool> InferShapes(Compilation& state);
+Result<bool> MixedPrecision(Compilation& state);
 Result<bool> PlanKernels(Compilation& state);
 Result<bool> PlanMemory(Compilation& state);
 Result<bool> RemoveUnused(Compilation& state);

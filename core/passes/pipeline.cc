@@ -14,6 +14,8 @@ std::vector<Pass> Pipeline() {
       // Algebra before autodiff: fewer nodes to differentiate.
       {"fold_constants", "run reference kernels on constant inputs", FoldConstants},
       {"remove_unused", "drop nodes whose results nobody reads", RemoveUnused},
+      // Before autodiff: the gradient of a conversion is the conversion back.
+      {"mixed_precision", "convert what operators read to the precision of their level", MixedPrecision},
       // A fused forward and its backward belong together: the device's patterns are matched before gradients exist.
       {"fuse_before_autodiff", "patterns of the device -> fused operators with their own gradients",
        FuseBeforeAutodiff},

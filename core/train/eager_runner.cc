@@ -10,6 +10,7 @@
 #include "core/train/loss.h"
 #include "core/train/non_finite_loss.h"
 #include "core/train/optimizer.h"
+#include "core/train/precision.h"
 #include "core/train/step_runner.h"
 
 namespace tenon {
@@ -83,6 +84,7 @@ class EagerRunner final : public StepRunner {
 
   Result<Walk*> Get(bool training, std::int64_t batch);
   Status Build(Walk& walk);
+  Status ConvertPrecision(Walk& walk);
   Status PlaceValues(Walk& walk);
   Status PrepareNodes(Walk& walk);
   Status PrepareUpdate(Walk& walk, const std::vector<ValueId>& parameters);
@@ -144,9 +146,23 @@ Status EagerRunner::Build(Walk& walk) {
     variables_.SetInitial(initial.first, std::move(value));
   }
   TENON_TRY(graph.InferAll());
+  TENON_TRY(ConvertPrecision(walk));
   TENON_TRY(PlaceValues(walk));
   TENON_TRY(PrepareNodes(walk));
   if (walk.training) TENON_TRY(PrepareUpdate(walk, build.parameters));
+  return {};
+}
+
+// The same conversions as the compiled engine makes.
+Status EagerRunner::ConvertPrecision(Walk& walk) {
+  passes::Compilation state;
+  state.graph = std::move(walk.graph);
+  state.graph.outputs = {walk.loss, walk.output};
+  state.precision = PrecisionOf(config_.amp);
+  TENON_TRY(passes::MixedPrecision(state));
+  walk.graph = std::move(state.graph);
+  walk.loss = walk.graph.outputs[0];
+  walk.output = walk.graph.outputs[1];
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "core/train/loss.h"
 #include "core/train/non_finite_loss.h"
 #include "core/train/optimizer.h"
+#include "core/train/precision.h"
 #include "core/train/step_runner.h"
 
 namespace tenon {
@@ -88,6 +89,7 @@ Result<GraphRunner::Compiled> GraphRunner::Compile(bool training, std::int64_t b
   TENON_ASSIGN(Network::Build build, network_.AddTo(state.graph, input, training));
   TENON_ASSIGN(const graph::ValueId loss, AddLoss(config_.loss, state.graph, build.output, labels));
   state.graph.outputs = {loss};
+  state.precision = PrecisionOf(config_.amp);
   if (training) {
     state.loss = loss;
     state.trained = build.parameters;

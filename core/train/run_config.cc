@@ -259,6 +259,7 @@ const ConfigTable& ConfigTableOf(const RunConfig*) {
           Field("loss", &T::loss, "what is minimised"),
           Field("optimizer", &T::optimizer, "how weights are updated"),
           Field("schedule", &T::schedule, "how the learning rate changes"),
+          Field("amp", &T::amp, "mixed precision"),
           Field("train", &T::train, "how long to train"),
           Field("eval", &T::eval, "when and how to test"),
           Field("checkpoint", &T::checkpoint, "when and how to save"),

@@ -12,6 +12,7 @@
 #include "core/config/node.h"
 #include "core/data/data_config.h"
 #include "core/plugin/plugin_config.h"
+#include "core/train/amp_config.h"
 #include "core/train/optimizer_config.h"
 #include "core/train/schedule_config.h"
 #include "core/train/train_config.h"
@@ -75,6 +76,7 @@ struct RunConfig {
   LossConfig loss;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
+  AmpConfig amp;
   TrainConfig train;
   EvalConfig eval;
   CheckpointConfig checkpoint;
