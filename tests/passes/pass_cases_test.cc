@@ -1,5 +1,6 @@
 // Runs tests/passes/<pass>.cases: graph before, `--- pass`, graph after, in the text form of graphs. Lines before a case:
 //   # name: what it shows      # loss: value      # trained: a, b      # update: SGD momentum=0.9
+//   # precision: O2            # keep: layer, Type
 // A second run of the pass must change nothing (passes that append or insert by design are exempt). TENON_UPDATE_CASES=1 rewrites the
 // expectations.
 #include <gtest/gtest.h>
@@ -117,6 +118,17 @@ void Configure(Compilation& state, const std::map<std::string, std::string>& set
   if (trained != settings.end()) {
     for (const std::string& name : Split(trained->second, ','))
       state.trained.push_back(state.graph.FindValue(Trim(name)));
+  }
+  const auto precision = settings.find("precision");
+  if (precision != settings.end()) {
+    using Level = Precision::Level;
+    const std::map<std::string, Level> levels = {
+        {"O1", Level::kO1}, {"O2", Level::kO2}, {"O3", Level::kO3}, {"auto", Level::kAuto}};
+    state.precision.level = levels.at(precision->second);
+  }
+  const auto keep = settings.find("keep");
+  if (keep != settings.end()) {
+    for (const std::string& name : Split(keep->second, ',')) state.precision.keep.emplace_back(Trim(name));
   }
 }
 

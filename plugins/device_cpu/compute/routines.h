@@ -6,6 +6,7 @@
 
 #include "plugins/device_cpu/compute/batch_norm.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
+#include "plugins/device_cpu/compute/convert.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
@@ -46,6 +47,7 @@ struct Routines {
   void (*cross_entropy_grad)(const CrossEntropyGradArgs&, const Parallel&);
 
   void (*mask_gradient)(const MaskArgs&, const Parallel&);
+  void (*convert)(const ConvertArgs&, const Parallel&);
   void (*unary)(const UnaryArgs&, const Parallel&);
   void (*binary)(const BinaryArgs&, const Parallel&);
   void (*reduce)(const ReduceArgs&, const Parallel&);

@@ -82,7 +82,10 @@ void AddPoolKernels(KernelList& kernels);
 void AddBatchNormKernels(KernelList& kernels);
 void AddExpandKernels(KernelList& kernels);
 void AddTransposeKernels(KernelList& kernels);
+void AddCastKernels(KernelList& kernels);
 void AddPoolFused(FusedList& fused);
+// To be called last: for every kernel so far one that takes bf16 and f16 operands through it.
+void AddWidenedKernels(KernelList& kernels);
 
 template <class T>
 tenon_kernel_def Def(std::string_view domain, std::string_view op_type, std::string_view name,

@@ -21,6 +21,8 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddBatchNormKernels(list);
     AddExpandKernels(list);
     AddTransposeKernels(list);
+    AddWidenedKernels(list);
+    AddCastKernels(list);
     return list;
   }();
   return {kernels.data(), kernels.size()};

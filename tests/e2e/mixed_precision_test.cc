@@ -1,0 +1,111 @@
+// Training in mixed precision: both modes run the same conversions, and a short run learns what the float32 run learns.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "core/data/open_data.h"
+#include "core/exec/runtime.h"
+#include "core/train/network.h"
+#include "core/train/step_runner.h"
+
+namespace tenon {
+namespace {
+
+struct Outcome {
+  std::vector<double> losses;
+  std::map<std::string, Tensor> parameters;
+  std::map<std::string, RunSummary::KernelCount> kernels;
+};
+
+Result<Outcome> RunSteps(const RunConfig& config, int steps) {
+  TENON_ASSIGN(const Network network, Network::Make(config.network));
+  OpenDataOptions data_options;
+  data_options.seed = 1;
+  TENON_ASSIGN(const DataSource data, OpenData(config.data, data_options));
+  TENON_ASSIGN(const std::unique_ptr<exec::Runtime> runtime, exec::Runtime::Open({}));
+  StepRunnerOptions options;
+  options.config = &config;
+  options.layout = data.layout();
+  TENON_ASSIGN(const std::unique_ptr<StepRunner> runner, config.mode == RunMode::kGraph
+                                                             ? MakeGraphRunner(*runtime, network, options)
+                                                             : MakeEagerRunner(*runtime, network, options));
+  TENON_ASSIGN(const std::unique_ptr<Loader> loader, data.TrainLoader());
+  TENON_TRY(loader->Start(0));
+  TENON_ASSIGN(const Batch* batch, loader->Next());
+  Outcome outcome;
+  for (int step = 0; step < steps; ++step) {
+    TENON_ASSIGN(const double loss, runner->Train(*batch, LearningRate(config.optimizer), step));
+    outcome.losses.push_back(loss);
+  }
+  for (const std::string& name : runner->ParameterNames()) {
+    TENON_ASSIGN(outcome.parameters[name], runner->variables().Get(name));
+  }
+  RunSummary summary;
+  runner->AddTo(summary);
+  outcome.kernels = summary.kernels;
+  return outcome;
+}
+
+constexpr const char* kConvolutions =
+    "[{conv: {out: 16, kernel: 3, pad: 1}}, batch_norm, relu, {max_pool: {kernel: 2}}, flatten, {linear: {out: 64}}, "
+    "tanh, {linear: {out: 10, name: head}}]";
+// Without a choice of layouts, so that both modes run the same kernels on the same bits.
+constexpr const char* kProducts =
+    "[flatten, {linear: {out: 64}}, relu, layer_norm, {linear: {out: 32}}, tanh, {linear: {out: 10, name: head}}]";
+
+RunConfig Config(const char* network, const std::string& amp, RunMode mode) {
+  std::string text =
+      "name: test\ndata: {type: synthetic, samples: 32, classes: 10, batch: 32, image: {shape: [3, 8, 8]}}\n"
+      "optimizer: {type: sgd, lr: 0.1, momentum: 0.9}\n";
+  text += std::string("network: {layers: ") + network + "}\n";
+  if (!amp.empty()) text += "amp: " + amp + "\n";
+  if (network == kProducts) text += "passes: {disabled: [fuse_before_autodiff, fuse_after_autodiff]}\n";
+  const auto tree = LoadConfigText(text, "test", ".");
+  EXPECT_TRUE(tree.ok()) << tree.status().ToString();
+  auto config = ReadRunConfig(*tree);
+  EXPECT_TRUE(config.ok()) << config.status().ToString();
+  config->mode = mode;
+  return std::move(config).value();
+}
+
+class MixedPrecision : public testing::TestWithParam<const char*> {};
+
+TEST_P(MixedPrecision, ModesAgreeBitForBitWithTheSameKernels) {
+  const auto graph = RunSteps(Config(kProducts, GetParam(), RunMode::kGraph), 5);
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  const auto eager = RunSteps(Config(kProducts, GetParam(), RunMode::kPynative), 5);
+  ASSERT_TRUE(eager.ok()) << eager.status().ToString();
+  EXPECT_EQ(graph->losses, eager->losses);
+  for (const auto& entry : graph->parameters) {
+    EXPECT_EQ(entry.second.dtype(), DType::kF32) << entry.first;
+    const Tensor& other = eager->parameters.at(entry.first);
+    EXPECT_EQ(std::memcmp(entry.second.raw(), other.raw(), static_cast<std::size_t>(other.bytes())), 0) << entry.first;
+  }
+}
+
+TEST_P(MixedPrecision, LearnsAsFloat32Does) {
+  constexpr int kSteps = 30;
+  const auto exact = RunSteps(Config(kConvolutions, "", RunMode::kGraph), kSteps);
+  ASSERT_TRUE(exact.ok()) << exact.status().ToString();
+  const auto mixed = RunSteps(Config(kConvolutions, GetParam(), RunMode::kGraph), kSteps);
+  ASSERT_TRUE(mixed.ok()) << mixed.status().ToString();
+  EXPECT_NE(mixed->losses, exact->losses) << "nothing was computed in the shorter type";
+  EXPECT_NEAR(mixed->losses[0], exact->losses[0], 0.02 * exact->losses[0]);
+  EXPECT_LT(exact->losses.back(), 0.3 * exact->losses[0]);
+  EXPECT_LT(mixed->losses.back(), 0.3 * mixed->losses[0]);
+}
+
+TEST_P(MixedPrecision, RunsOnFastKernels) {
+  const auto mixed = RunSteps(Config(kConvolutions, GetParam(), RunMode::kGraph), 1);
+  ASSERT_TRUE(mixed.ok()) << mixed.status().ToString();
+  for (const auto& entry : mixed->kernels) EXPECT_EQ(entry.second.reference, 0) << entry.first;
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, MixedPrecision,
+                         testing::Values("{level: O1}", "{level: O2}", "{level: O3}", "{level: auto}",
+                                         "{level: O2, dtype: fp16, loss_scale: none}",
+                                         "{level: O3, keep: [head, Tanh]}"));
+
+}  // namespace
+}  // namespace tenon
