@@ -1,5 +1,7 @@
 #include "plugins/device_cpu/compute/routines.h"
 
+#include "plugins/device_cpu/compute/gemm_bf16.h"
+
 namespace tenon::cpu {
 
 namespace sse2 {
@@ -10,6 +12,10 @@ extern const Routines kRoutines;
 }
 namespace avx512 {
 extern const Routines kRoutines;
+}
+
+namespace avx512_bf16 {
+extern const Bf16Routines kBf16Routines;
 }
 
 namespace {
@@ -33,6 +39,11 @@ const Routines* FindRoutines(std::string_view isa) {
   if ((any || isa == "avx2") && HasAvx2()) return &avx2::kRoutines;
   if (any || isa == "sse2") return &sse2::kRoutines;
   return nullptr;
+}
+
+const Bf16Routines* FindBf16Routines() {
+  __builtin_cpu_init();
+  return HasAvx512() && __builtin_cpu_supports("avx512bf16") ? &avx512_bf16::kBf16Routines : nullptr;
 }
 
 }  // namespace tenon::cpu

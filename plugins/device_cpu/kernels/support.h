@@ -82,6 +82,7 @@ void AddPoolKernels(KernelList& kernels);
 void AddBatchNormKernels(KernelList& kernels);
 void AddExpandKernels(KernelList& kernels);
 void AddTransposeKernels(KernelList& kernels);
+void AddBf16ProductKernels(KernelList& kernels);
 void AddCastKernels(KernelList& kernels);
 void AddPoolFused(FusedList& fused);
 // To be called last: for every kernel so far one that takes bf16 and f16 operands through it.

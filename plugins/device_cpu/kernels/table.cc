@@ -22,8 +22,11 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddExpandKernels(list);
     AddTransposeKernels(list);
     AddWidenedKernels(list);
-    AddCastKernels(list);
-    return list;
+    KernelList all;  // what computes in bf16 itself comes before the widened kernels
+    AddBf16ProductKernels(all);
+    AddCastKernels(all);
+    all.insert(all.end(), list.begin(), list.end());
+    return all;
   }();
   return {kernels.data(), kernels.size()};
 }

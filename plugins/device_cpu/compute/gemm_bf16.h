@@ -1,0 +1,45 @@
+// Matrix product of bf16 operands with f32 sums: C[m][n] = finish(alpha * A[m][k] * B[k][n]).
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/device_cpu/compute/parallel.h"
+
+namespace tenon::cpu {
+
+// As GemmArgs. A and B have one unit stride each (elements); C has unit column stride and is rounded once, at the end.
+// finish, in this order: add bias[n] if given; max(0, .) if `relu` (NaN stays NaN). m, n or k may be 0.
+struct GemmBf16Args {
+  int64_t m = 0, n = 0, k = 0;
+  const uint16_t* a = nullptr;
+  int64_t a_row = 0, a_col = 1;
+  const uint16_t* b = nullptr;
+  int64_t b_row = 0, b_col = 1;
+  uint16_t* c = nullptr;
+  int64_t c_row = 0;
+  float alpha = 1.0f;
+  const uint16_t* bias = nullptr;
+  bool relu = false;
+};
+
+// g[i][j] = dy[i][j] where y[i][j] > 0 or NaN, else 0, all dense; column_sums[j] = scale * sum of g[.][j] if wanted.
+struct MaskBf16Args {
+  int64_t rows = 0, columns = 0;
+  const uint16_t* y = nullptr;
+  const uint16_t* dy = nullptr;
+  uint16_t* g = nullptr;
+  uint16_t* column_sums = nullptr;
+  float scale = 1.0f;
+};
+
+// The routines for processors that multiply bf16 (AVX-512 BF16); `workspace` as in Routines.
+struct Bf16Routines {
+  int64_t (*gemm_workspace)(const GemmBf16Args&, int64_t threads);
+  void (*gemm)(const GemmBf16Args&, float* workspace, const Parallel&);
+  void (*mask_gradient)(const MaskBf16Args&, const Parallel&);
+};
+
+// Null where the processor has no such instructions.
+const Bf16Routines* FindBf16Routines();
+
+}  // namespace tenon::cpu

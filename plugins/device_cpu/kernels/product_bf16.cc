@@ -1,0 +1,235 @@
+// Matrix products of bf16 operands: MatMul, Gemm, Gemm fused with Relu and its gradient.
+#include "plugins/device_cpu/compute/gemm_bf16.h"
+#include "plugins/device_cpu/kernels/support.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr std::string_view kGemmRelu = "GemmRelu", kGemmReluGrad = "GemmReluGrad";
+
+class Bf16Kernel : public CpuKernel {
+ protected:
+  static const Bf16Routines& bf16() { return *FindBf16Routines(); }
+  static bool Supported(const sdk::Query& query, sdk::Reason& reason) {
+    const auto* plugin = static_cast<const CpuPlugin*>(query.plugin());
+    if (FindBf16Routines() == nullptr || (plugin != nullptr && plugin->routines().lanes != 16))
+      return reason.No("This processor, or the option isa, has no instructions for bf16.");
+    for (uint32_t i = 0; i < query.input_count(); ++i) {
+      if (query.has_input(i) && query.input(i).dtype() != TENON_DTYPE_BF16)
+        return reason.No("Input ", i, " is ", sdk::DTypeName(query.input(i).dtype()), "; this kernel takes bf16.");
+    }
+    return true;
+  }
+};
+
+class MatMulBf16 : public Bf16Kernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    const sdk::Dims a = query.input(0).dims(), b = query.input(1).dims();
+    if (a.size() < 2 || b.size() < 2) return reason.No("An operand is a vector; this kernel takes matrices.");
+    if (b.size() != 2 && !SameBatches(a, b)) return reason.No("Batches ", a, " and ", b, " differ.");
+    return Supported(query, reason);
+  }
+
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims();
+    args_ = {};
+    args_.m = a[a.size() - 2], args_.k = a[a.size() - 1], args_.n = b[b.size() - 1];
+    args_.a_row = args_.k, args_.b_row = args_.n, args_.c_row = args_.n;
+    batches_ = 1;
+    for (uint32_t axis = 0; axis + 2 < a.size(); ++axis) batches_ *= a[axis];
+    if (b.size() == 2) {  // all rows of all batches are one matrix
+      args_.m *= batches_;
+      batches_ = 1;
+    }
+    SetThreads(args);
+    result.Workspace(static_cast<uint64_t>(bf16().gemm_workspace(args_, threads_)));
+    return TENON_OK;
+  }
+
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    KernelPool pool(host(), error, threads_);
+    for (int64_t i = 0; i < batches_; ++i) {
+      GemmBf16Args g = args_;
+      g.a = call.in<uint16_t>(0) + i * g.m * g.k;
+      g.b = call.in<uint16_t>(1) + i * g.k * g.n;
+      g.c = call.out<uint16_t>(0) + i * g.m * g.n;
+      bf16().gemm(g, call.workspace<float>(), pool.parallel());
+    }
+    return pool.code();
+  }
+
+ private:
+  static bool SameBatches(sdk::Dims a, sdk::Dims b) {
+    if (a.size() != b.size()) return false;
+    for (uint32_t axis = 0; axis + 2 < a.size(); ++axis)
+      if (a[axis] != b[axis] || a[axis] < 0) return false;
+    return true;
+  }
+
+  GemmBf16Args args_;
+  int64_t batches_ = 1;
+};
+
+struct GemmAttributes {
+  bool ta, tb;
+  float alpha, beta;
+};
+GemmAttributes ReadGemm(const sdk::Attributes& a, bool fused) {
+  const std::string p(fused ? "g." : "");
+  return {a.Int(p + "transA", 0) != 0, a.Int(p + "transB", 0) != 0, static_cast<float>(a.Float(p + "alpha", 1)),
+          static_cast<float>(a.Float(p + "beta", 1))};
+}
+
+bool IsRow(sdk::Dims c, int64_t columns) {
+  return (c.size() == 1 && c[0] == columns) || (c.size() == 2 && c[0] == 1 && c[1] == columns);
+}
+
+class GemmBf16 : public Bf16Kernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    const bool fused = query.op_type() == kGemmRelu;
+    if (query.has_input(2)) {
+      if (ReadGemm(query.attributes(), fused).beta != 1.0f) return reason.No("beta is not 1.");
+      if (!IsRow(query.input(2).dims(), query.output(0).dim(1)))
+        return reason.No("C has shape ", query.input(2).dims(), "; this kernel takes one value per column.");
+    }
+    return Supported(query, reason);
+  }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    relu_ = query.op_type() == kGemmRelu;
+    attributes_ = ReadGemm(query.attributes(), relu_);
+    return TENON_OK;
+  }
+
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), y = args.output(0).dims();
+    args_ = {};
+    args_.m = y[0], args_.n = y[1], args_.k = attributes_.ta ? a[0] : a[1];
+    args_.a_row = attributes_.ta ? 1 : a[1], args_.a_col = attributes_.ta ? a[1] : 1;
+    args_.b_row = attributes_.tb ? 1 : b[1], args_.b_col = attributes_.tb ? b[1] : 1;
+    args_.c_row = y[1];
+    args_.alpha = attributes_.alpha;
+    args_.relu = relu_;
+    SetThreads(args);
+    result.Workspace(static_cast<uint64_t>(bf16().gemm_workspace(args_, threads_)));
+    return TENON_OK;
+  }
+
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    GemmBf16Args g = args_;
+    g.a = call.in<uint16_t>(0);
+    g.b = call.in<uint16_t>(1);
+    g.c = call.out<uint16_t>(0);
+    if (call.has_input(2)) g.bias = call.in<uint16_t>(2);
+    KernelPool pool(host(), error, threads_);
+    bf16().gemm(g, call.workspace<float>(), pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  bool relu_ = false;
+  GemmAttributes attributes_{};
+  GemmBf16Args args_;
+};
+
+// GemmReluGrad(a, b, y, dy) -> da, db, dc of y = relu(a' b' + c) with c one value per column.
+class GemmReluGradBf16 : public Bf16Kernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return Supported(query, reason); }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    attributes_ = ReadGemm(query.attributes(), true);
+    return TENON_OK;
+  }
+
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), y = args.input(2).dims();
+    rows_ = y[0], columns_ = y[1];
+    SetThreads(args);
+    PlanA(a, b);
+    PlanB(a, b);
+    g_bytes_ = (rows_ * columns_ * 2 + 63) / 64 * 64;
+    const int64_t products = std::max(args.has_output(0) ? bf16().gemm_workspace(da_, threads_) : 0,
+                                      args.has_output(1) ? bf16().gemm_workspace(db_, threads_) : 0);
+    result.Workspace(static_cast<uint64_t>(g_bytes_ + products));
+    return TENON_OK;
+  }
+
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    KernelPool pool(host(), error, threads_);
+    uint16_t* g = call.workspace<uint16_t>();
+    float* space = reinterpret_cast<float*>(call.workspace<char>() + g_bytes_);
+    MaskBf16Args mask;
+    mask.rows = rows_, mask.columns = columns_, mask.y = call.in<uint16_t>(2), mask.dy = call.in<uint16_t>(3);
+    mask.g = g;
+    mask.column_sums = call.has_output(2) ? call.out<uint16_t>(2) : nullptr;
+    mask.scale = attributes_.beta;
+    bf16().mask_gradient(mask, pool.parallel());
+    if (call.has_output(0)) {
+      GemmBf16Args p = da_;
+      p.a = attributes_.ta ? call.in<uint16_t>(1) : g;
+      p.b = attributes_.ta ? g : call.in<uint16_t>(1);
+      p.c = call.out<uint16_t>(0);
+      bf16().gemm(p, space, pool.parallel());
+    }
+    if (call.has_output(1)) {
+      GemmBf16Args p = db_;
+      p.a = attributes_.tb ? g : call.in<uint16_t>(0);
+      p.b = attributes_.tb ? call.in<uint16_t>(0) : g;
+      p.c = call.out<uint16_t>(1);
+      bf16().gemm(p, space, pool.parallel());
+    }
+    return pool.code();
+  }
+
+ private:
+  // da' = g b'^T, written transposed when a was: da = b' g^T.
+  void PlanA(sdk::Dims a, sdk::Dims b) {
+    da_ = {};
+    da_.alpha = attributes_.alpha;
+    da_.c_row = a[1];
+    da_.k = columns_;
+    if (!attributes_.ta) {
+      da_.m = rows_, da_.n = a[1];
+      da_.a_row = columns_, da_.a_col = 1;
+      da_.b_row = attributes_.tb ? b[1] : 1, da_.b_col = attributes_.tb ? 1 : b[1];
+    } else {
+      da_.m = a[0], da_.n = rows_;
+      da_.a_row = attributes_.tb ? 1 : b[1], da_.a_col = attributes_.tb ? b[1] : 1;
+      da_.b_row = 1, da_.b_col = columns_;
+    }
+  }
+  // db' = a'^T g, or db = g^T a'.
+  void PlanB(sdk::Dims a, sdk::Dims b) {
+    db_ = {};
+    db_.alpha = attributes_.alpha;
+    db_.c_row = b[1];
+    db_.k = rows_;
+    if (!attributes_.tb) {
+      db_.m = attributes_.ta ? a[0] : a[1], db_.n = columns_;
+      db_.a_row = attributes_.ta ? a[1] : 1, db_.a_col = attributes_.ta ? 1 : a[1];
+      db_.b_row = columns_, db_.b_col = 1;
+    } else {
+      db_.m = columns_, db_.n = attributes_.ta ? a[0] : a[1];
+      db_.a_row = 1, db_.a_col = columns_;
+      db_.b_row = attributes_.ta ? 1 : a[1], db_.b_col = attributes_.ta ? a[1] : 1;
+    }
+  }
+
+  GemmAttributes attributes_{};
+  int64_t rows_ = 0, columns_ = 0, g_bytes_ = 0;
+  GemmBf16Args da_, db_;
+};
+
+}  // namespace
+
+void AddBf16ProductKernels(KernelList& kernels) {
+  kernels.push_back(Def<MatMulBf16>("", "MatMul", "mat_mul_bf16"));
+  kernels.push_back(Def<GemmBf16>("", "Gemm", "gemm_bf16"));
+  kernels.push_back(Def<GemmBf16>(kDomain, kGemmRelu, "gemm_relu_bf16"));
+  kernels.push_back(Def<GemmReluGradBf16>(kDomain, kGemmReluGrad, "gemm_relu_grad_bf16"));
+}
+
+}  // namespace tenon::cpu

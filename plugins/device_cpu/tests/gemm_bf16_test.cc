@@ -1,0 +1,116 @@
+// Products of bf16 against sums in double precision over the same rounded operands.
+#include "plugins/device_cpu/compute/gemm_bf16.h"
+
+#include <cstring>
+
+#include "plugins/device_cpu/tests/support.h"
+
+namespace tenon::cpu {
+namespace {
+
+float Wide(uint16_t x) {
+  const uint32_t bits = static_cast<uint32_t>(x) << 16;
+  float out;
+  std::memcpy(&out, &bits, sizeof out);
+  return out;
+}
+
+Array<uint16_t> RandomBf16(int64_t count, unsigned seed) {
+  const auto x = Random(count, seed);
+  Array<uint16_t> out(count);
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, &x[i], sizeof bits);
+    out[i] = static_cast<uint16_t>(bits >> 16);
+  }
+  return out;
+}
+
+struct Case {
+  int64_t m, n, k;
+};
+
+class GemmBf16 : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (FindBf16Routines() == nullptr) GTEST_SKIP() << "This processor has no instructions for bf16 (AVX-512 BF16).";
+  }
+
+  void Check(Case c, bool ta, bool tb, bool with_bias, bool relu, int64_t threads) {
+    const auto a = RandomBf16(c.m * c.k, 1), b = RandomBf16(c.k * c.n, 2), bias = RandomBf16(c.n, 3);
+    Array<uint16_t> y(c.m * c.n, 0xffff);
+    GemmBf16Args g;
+    g.m = c.m, g.n = c.n, g.k = c.k;
+    g.a = a.get(), g.a_row = ta ? 1 : c.k, g.a_col = ta ? c.m : 1;
+    g.b = b.get(), g.b_row = tb ? 1 : c.n, g.b_col = tb ? c.k : 1;
+    g.c = y.get(), g.c_row = c.n, g.alpha = 0.5f, g.relu = relu;
+    if (with_bias) g.bias = bias.get();
+    Workspace space(FindBf16Routines()->gemm_workspace(g, threads));
+    FindBf16Routines()->gemm(g, space.get(), Threads(threads));
+    for (int64_t i = 0; i < c.m; ++i)
+      for (int64_t j = 0; j < c.n; ++j) {
+        double sum = 0, size = 0;
+        for (int64_t p = 0; p < c.k; ++p) {
+          const double term = static_cast<double>(Wide(a[i * g.a_row + p * g.a_col])) *
+                              static_cast<double>(Wide(b[p * g.b_row + j * g.b_col]));
+          sum += term;
+          size += std::abs(term);
+        }
+        double want = 0.5 * sum + (with_bias ? static_cast<double>(Wide(bias[j])) : 0);
+        if (relu) want = std::max(want, 0.0);
+        ASSERT_NEAR(want, Wide(y[i * c.n + j]), std::abs(want) / 256 + size * 1e-6 + 1e-30)
+            << c.m << "x" << c.n << "x" << c.k << " ta " << ta << " tb " << tb << " at " << i << ", " << j;
+      }
+  }
+};
+
+TEST_F(GemmBf16, EveryShapeAndTranspose) {
+  const Case cases[] = {{1, 1, 1},   {1, 10, 3},    {12, 32, 16}, {13, 33, 17},  {5, 16, 31},
+                        {7, 48, 64}, {25, 100, 35}, {2, 17, 2},   {40, 10, 129}, {33, 65, 2051}};
+  for (const Case& c : cases)
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true}) {
+        Check(c, ta, tb, true, true, 1);
+        Check(c, ta, tb, false, false, 3);
+      }
+}
+
+TEST_F(GemmBf16, LongProductsAreCut) {
+  Check({14, 35, 5000}, false, true, true, false, 1);
+  Check({14, 35, 4999}, true, false, false, true, 2);
+}
+
+TEST_F(GemmBf16, EmptyProductsAreTheBias) {
+  Check({3, 20, 0}, false, false, true, false, 1);
+  Check({0, 20, 4}, false, false, true, false, 1);
+}
+
+TEST_F(GemmBf16, SameBitsForAnyNumberOfThreads) {
+  const auto a = RandomBf16(64 * 200, 1), b = RandomBf16(200 * 96, 2);
+  Array<uint16_t> one(64 * 96), four(64 * 96);
+  for (const int64_t threads : {1, 4}) {
+    GemmBf16Args g;
+    g.m = 64, g.n = 96, g.k = 200, g.a = a.get(), g.a_row = 200, g.b = b.get(), g.b_row = 96, g.c_row = 96;
+    g.c = threads == 1 ? one.get() : four.get();
+    Workspace space(FindBf16Routines()->gemm_workspace(g, threads));
+    FindBf16Routines()->gemm(g, space.get(), Threads(threads));
+  }
+  for (int64_t i = 0; i < one.size(); ++i) ASSERT_EQ(one[i], four[i]);
+}
+
+TEST_F(GemmBf16, MaskKeepsWhereYIsPositiveOrNaN) {
+  const uint16_t kOne = 0x3f80, kMinusOne = 0xbf80, kNaN = 0x7fc0, kTwo = 0x4000;
+  const int64_t rows = 2, columns = 17;
+  Array<uint16_t> y(rows * columns, kOne), dy(rows * columns, kTwo), g(rows * columns), sums(columns);
+  y[0] = kMinusOne, y[1] = 0, y[2] = kNaN;
+  MaskBf16Args args{rows, columns, y.get(), dy.get(), g.get(), sums.get(), 1.0f};
+  FindBf16Routines()->mask_gradient(args, Threads(1));
+  EXPECT_EQ(g[0], 0);
+  EXPECT_EQ(g[1], 0);
+  EXPECT_EQ(g[2], kTwo);
+  EXPECT_EQ(Wide(sums[0]), 2);
+  EXPECT_EQ(Wide(sums[16]), 4);
+}
+
+}  // namespace
+}  // namespace tenon::cpu
