@@ -36,7 +36,7 @@ def settings_of(args, case):
 
 def run_case(args, case, env):
     batch = args.batch or BATCH[case]
-    ours = [os.path.join(args.bin, "train_step"), case, str(batch), str(args.threads), str(args.seconds)]
+    ours = [os.path.join(args.bin, "train_step"), case, str(batch), str(args.threads), str(args.seconds), args.dtype]
     tenon, peers = [], {name: [] for name in settings_of(args, case)}
     for _ in range(args.rounds):
         tenon.append(measure(ours, env))
@@ -62,7 +62,7 @@ def main():
     parser = argparse.ArgumentParser(prog="train_vs_torch.sh", description="Training step of Tenon against PyTorch, interleaved medians.")
     parser.add_argument("--python", required=True, help="the Python that has torch")
     parser.add_argument("--case", choices=sorted(BATCH), help="one network; default: all")
-    parser.add_argument("--dtype", choices=["fp32"], default="fp32")
+    parser.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--batch", type=int, help="default: 32 for lenet5, 128 for mlp")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--peer", choices=["best", "default"], default="best")

@@ -1,5 +1,5 @@
 // Times training steps of one network: median milliseconds, memory idle after load and at the peak, as one JSON line.
-//   train_step CASE BATCH THREADS SECONDS      CASE: lenet5 (SGD momentum) or mlp (Adam); random samples and labels
+//   train_step CASE BATCH THREADS SECONDS [fp32|bf16]      CASE: lenet5 (SGD momentum) or mlp (Adam); random samples and labels
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -58,12 +58,12 @@ Batch RandomBatch(const Shape& sample, std::int64_t count, unsigned seed) {
   return batch;
 }
 
-Status Run(const std::string& name, std::int64_t batch_size, int threads, double seconds) {
+Status Run(const std::string& name, std::int64_t batch_size, int threads, double seconds, const std::string& dtype) {
   const Case chosen = FindCase(name);
   TENON_ASSIGN(
       const ConfigNode tree,
       LoadConfigText("name: bench\ndata: {type: synthetic, samples: 64, classes: 10, image: {shape: [1, 28, 28]}}\n" +
-                         std::string(chosen.network),
+                         std::string(chosen.network) + (dtype == "bf16" ? "amp: bf16\n" : ""),
                      "train_step", "."));
   TENON_ASSIGN(const RunConfig config, ReadRunConfig(tree));
   exec::RuntimeOptions options;
@@ -99,11 +99,12 @@ Status Run(const std::string& name, std::int64_t batch_size, int threads, double
 }  // namespace tenon
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: train_step CASE BATCH THREADS SECONDS\n");
+  const std::string dtype = argc == 6 ? argv[5] : "fp32";
+  if ((argc != 5 && argc != 6) || (dtype != "fp32" && dtype != "bf16")) {
+    std::fprintf(stderr, "usage: train_step CASE BATCH THREADS SECONDS [fp32|bf16]\n");
     return 2;
   }
-  const tenon::Status status = tenon::Run(argv[1], std::atoll(argv[2]), std::atoi(argv[3]), std::atof(argv[4]));
+  const tenon::Status status = tenon::Run(argv[1], std::atoll(argv[2]), std::atoi(argv[3]), std::atof(argv[4]), dtype);
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }
