@@ -55,6 +55,7 @@ function(tenon_tool name)
   set_target_properties(${name} PROPERTIES
     ENABLE_EXPORTS OFF
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
   if(TENON_BUILD_TESTS)
     tenon_script_test(checks/face_${name} LABELS checks
       COMMAND python3 "${CMAKE_SOURCE_DIR}/tools/check_face.py" --version-string "${PROJECT_VERSION}" $<TARGET_FILE:${name}>)
