@@ -7,6 +7,7 @@
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
 #include "plugins/device_cpu/compute/elementwise.h"
+#include "plugins/device_cpu/compute/finite.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
 #include "plugins/device_cpu/compute/parallel.h"
@@ -40,6 +41,7 @@ void CrossEntropy(const CrossEntropyArgs& args, const Parallel& pool);
 void CrossEntropyGrad(const CrossEntropyGradArgs& args, const Parallel& pool);
 
 void MaskGradient(const MaskArgs& args, const Parallel& pool);
+bool AllFinite(const FiniteArgs& args);
 void Convert(const ConvertArgs& args, const Parallel& pool);
 void Unary(const UnaryArgs& args, const Parallel& pool);
 void Binary(const BinaryArgs& args, const Parallel& pool);

@@ -8,6 +8,7 @@
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
 #include "plugins/device_cpu/compute/elementwise.h"
+#include "plugins/device_cpu/compute/finite.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
 #include "plugins/device_cpu/compute/parallel.h"
@@ -47,6 +48,7 @@ struct Routines {
   void (*cross_entropy_grad)(const CrossEntropyGradArgs&, const Parallel&);
 
   void (*mask_gradient)(const MaskArgs&, const Parallel&);
+  bool (*all_finite)(const FiniteArgs&);
   void (*convert)(const ConvertArgs&, const Parallel&);
   void (*unary)(const UnaryArgs&, const Parallel&);
   void (*binary)(const BinaryArgs&, const Parallel&);

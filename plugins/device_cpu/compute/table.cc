@@ -29,6 +29,7 @@ const Routines kRoutines = {
     .cross_entropy = &CrossEntropy,
     .cross_entropy_grad = &CrossEntropyGrad,
     .mask_gradient = &MaskGradient,
+    .all_finite = &AllFinite,
     .convert = &Convert,
     .unary = &Unary,
     .binary = &Binary,

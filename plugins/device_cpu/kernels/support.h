@@ -67,6 +67,7 @@ inline uint64_t Traits(uint64_t more = 0) { return TENON_TRAIT_PURE | TENON_TRAI
 // Files of this folder add their kernels and fused operators through these.
 using KernelList = std::vector<tenon_kernel_def>;
 using FusedList = std::vector<tenon_fused_def>;
+void AddAllFiniteKernels(KernelList& kernels);
 void AddConvKernels(KernelList& kernels);
 void AddOneDnnConvKernels(KernelList& kernels);
 void AddConvFused(FusedList& fused);

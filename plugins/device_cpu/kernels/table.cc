@@ -10,6 +10,7 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddOneDnnConvKernels(list);
 #endif
     AddConvKernels(list);
+    AddAllFiniteKernels(list);
     AddGemmKernels(list);
     AddCrossEntropyKernels(list);
     AddOptimizerKernels(list);

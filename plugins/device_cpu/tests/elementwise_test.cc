@@ -181,5 +181,17 @@ TEST(Transpose, EveryElementFindsItsPlace) {
       }
 }
 
+TEST(AllFinite, FindsTheOneElement) {
+  for (const Routines* r : AllRoutines())
+    for (const float bad : {INFINITY, -INFINITY, NAN})
+      for (const int64_t at : {0, 4095, 4096, 9998}) {
+        auto x = Random(9999, 1, -1e38f, 1e38f);
+        EXPECT_TRUE(r->all_finite({x.size(), x.get()})) << r->isa;
+        x[at] = bad;
+        EXPECT_FALSE(r->all_finite({x.size(), x.get()})) << r->isa << " at " << at;
+        EXPECT_TRUE(r->all_finite({0, nullptr}));
+      }
+}
+
 }  // namespace
 }  // namespace tenon::cpu
