@@ -56,13 +56,70 @@ std::string Graph::UniqueNodeName(std::string_view base) const {
   return candidate;
 }
 
+namespace {
+
+constexpr std::int64_t kMostShapeValues = 1024;
+
+// Every dim that the rule does not know becomes a symbol of its own.
+ValueType NameUnknown(ValueType type, const std::string& value_name) {
+  for (int axis = 0; axis < type.shape.rank(); ++axis) {
+    if (!(type.shape[axis] == Dim::Unknown())) continue;
+    std::string symbol = fmt::format("{}.{}", value_name, axis);
+    std::replace(symbol.begin(), symbol.end(), ':', '.');
+    type.shape.set_dim(axis, Dim::Symbol(symbol));
+  }
+  return type;
+}
+
+}  // namespace
+
+bool FollowsFromConstants(const Graph& graph, const Node& node, std::int64_t most_elements) {
+  if (node.def == nullptr || node.def->random()) return false;
+  for (const ValueId input : node.inputs) {
+    if (input == kNone) continue;
+    const ValueInfo& value = graph.value(input);
+    if (!value.constant.defined() && !(node.def->from_shapes() && value.type.shape.known())) return false;
+  }
+  for (const ValueId output : node.outputs) {
+    if (output == kNone) continue;
+    const SymShape& shape = graph.value(output).type.shape;
+    if (!shape.known() || shape.Concrete().elements() > most_elements) return false;
+  }
+  return true;
+}
+
+Result<std::vector<Tensor>> EvaluateNode(const Graph& graph, const Node& node) {
+  std::vector<Tensor> inputs, outputs;
+  for (const ValueId input : node.inputs) {
+    if (input == kNone) {
+      inputs.emplace_back();
+    } else if (graph.value(input).constant.defined()) {
+      inputs.push_back(graph.value(input).constant);
+    } else {  // only the shape is known, and only the shape is read
+      const ValueType& type = graph.value(input).type;
+      inputs.push_back(Tensor::FromOwner(type.dtype, type.shape.Concrete(), nullptr, nullptr));
+    }
+  }
+  for (const ValueId output : node.outputs) {
+    outputs.push_back(
+        output == kNone ? Tensor() : Tensor(graph.value(output).type.dtype, graph.value(output).type.shape.Concrete()));
+  }
+  const ReferenceArgs args{node.attrs, inputs, outputs, {}};
+  const Status status = node.def->reference()(args);
+  if (!status.ok())
+    return Status(status)
+        .At(node.place)
+        .While(fmt::format("computing the constant result of node '{}' ({})", node.name, node.FullName()));
+  return outputs;
+}
+
 Status Graph::InferNode(Node& target) {
   if (target.def == nullptr) return {};  // fused: types were fixed when it was made
   std::vector<ValueType> types;
   std::vector<const Tensor*> constants;
   for (const ValueId input : target.inputs) {
     types.push_back(input == kNone ? ValueType{} : value(input).type);
-    const bool known = input != kNone && value(input).kind == ValueKind::kConstant;
+    const bool known = input != kNone && value(input).constant.defined();
     constants.push_back(known ? &value(input).constant : nullptr);
   }
   const auto inferred = target.def->InferOutputs(target.attrs, types, constants, target.outputs.size());
@@ -71,7 +128,22 @@ Status Graph::InferNode(Node& target) {
         .At(target.place)
         .While(fmt::format("inferring the shape of node '{}' ({})", target.name, target.FullName()));
   for (std::size_t i = 0; i < target.outputs.size(); ++i) {
-    if (target.outputs[i] != kNone) value(target.outputs[i]).type = (*inferred)[i];
+    if (target.outputs[i] == kNone) continue;
+    ValueInfo& output = value(target.outputs[i]);
+    output.type = NameUnknown((*inferred)[i], output.name);
+  }
+  return FindValues(target);
+}
+
+// Values that a later rule may need as a shape: those of small results of constants and shapes.
+Status Graph::FindValues(Node& target) {
+  for (const ValueId output : target.outputs) {
+    if (output != kNone) value(output).constant = Tensor();
+  }
+  if (!FollowsFromConstants(*this, target, kMostShapeValues)) return {};
+  TENON_ASSIGN(const std::vector<Tensor> results, EvaluateNode(*this, target));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (target.outputs[i] != kNone) value(target.outputs[i]).constant = results[i];
   }
   return {};
 }

@@ -33,7 +33,8 @@ struct ValueInfo {
   ValueType type;           // dtype undefined until inferred
   NodeId producer = kNone;  // kResult
   int producer_output = 0;  // kResult
-  Tensor constant;          // kConstant
+  // kConstant; kResult: where the value follows from constants and shapes alone and is small enough to be a shape.
+  Tensor constant;
 };
 
 // An operator that a device plugin put in place of several nodes (plugin ABI, subgraph.h). It has no definition in the
@@ -141,6 +142,7 @@ class Graph {
  private:
   ValueId AddValue(std::string value_name, ValueKind kind, ValueType type);
   Status InferNode(Node& node);
+  Status FindValues(Node& node);
 
   const OpRegistry* ops_;
   std::vector<Node> nodes_;
@@ -148,6 +150,11 @@ class Graph {
   std::unordered_map<std::string, ValueId> value_names_;
   std::unordered_map<std::string, int> node_names_;
 };
+
+// Whether the results of a node can be computed before a run, and have at most `most_elements` elements each.
+bool FollowsFromConstants(const Graph& graph, const Node& node, std::int64_t most_elements);
+// Computes them with the operator's own reference; outputs that are not wanted are undefined.
+Result<std::vector<Tensor>> EvaluateNode(const Graph& graph, const Node& node);
 
 // Checks the invariants of Graph; the error names the node or value.
 Status Verify(const Graph& graph);

@@ -137,6 +137,9 @@ Result<const OpDef*> OpRegistry::Find(std::string_view domain, std::string_view 
     return InvalidArgument("There is no operator '{}'{}.{}", type,
                            domain.empty() ? std::string() : fmt::format(" in domain '{}'", domain), hint);
   }
+  const int newest = NewestVersion(domain);
+  TENON_INVALID_IF(version > newest, "Operator '{}' of opset {} is not known; the newest opset{} is {}.", type, version,
+                   domain.empty() ? std::string() : fmt::format(" of domain '{}'", domain), newest);
   const OpDef* best = nullptr;
   for (const auto& def : found->second) {
     const bool fits = version == 0 || def->since() <= version;
@@ -156,9 +159,20 @@ std::vector<const OpDef*> OpRegistry::All() const {
   return all;
 }
 
+int OpRegistry::NewestVersion(std::string_view domain) const {
+  int newest = domain.empty() ? kNewestOpset : 1;
+  for (const OpDef* def : All()) {
+    if (def->domain() == domain) newest = std::max(newest, def->since());
+  }
+  return newest;
+}
+
 Status OpRegistry::Verify() const {
   for (const auto& entry : ops_) {
     for (const auto& def : entry.second) {
+      if (def->domain_.empty() && def->since_ > kNewestOpset)
+        return Error(Code::kInternal, "Operator {} is of opset {}, which is newer than {}.", def->FullName(),
+                     def->since(), kNewestOpset);
       if (def->infer_ == nullptr) return Error(Code::kInternal, "Operator {} has no shape rule.", def->FullName());
       if (def->reference_ == nullptr) return Error(Code::kInternal, "Operator {} has no reference.", def->FullName());
       for (const auto& other : entry.second) {

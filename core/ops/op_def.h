@@ -136,6 +136,11 @@ class OpDef {
     random_ = true;
     return *this;
   }
+  // The values of the outputs follow from the shapes and dtypes of the inputs alone; the reference does not read them.
+  OpDef& FromShapes() {
+    from_shapes_ = true;
+    return *this;
+  }
   // Output may be written over input (same element count and dtype). `must`: the output is the input's storage.
   OpDef& InPlace(int output, int input, bool must = false) {
     in_place_.push_back({output, input, must});
@@ -171,6 +176,7 @@ class OpDef {
   bool is_view() const { return view_; }
   bool elementwise() const { return elementwise_; }
   bool random() const { return random_; }
+  bool from_shapes() const { return from_shapes_; }
   bool differentiable() const { return gradient_ != nullptr; }
   bool no_gradient() const { return no_gradient_; }
   const GradientFn& gradient() const { return gradient_; }
@@ -196,8 +202,11 @@ class OpDef {
   InferFn infer_;
   ReferenceFn reference_;
   GradientFn gradient_;
-  bool no_gradient_ = false, elementwise_ = false, random_ = false, view_ = false;
+  bool no_gradient_ = false, elementwise_ = false, random_ = false, view_ = false, from_shapes_ = false;
 };
+
+// The newest opset of ONNX whose changes the definitions follow.
+inline constexpr int kNewestOpset = 24;
 
 // All operators by (domain, type), each with its versions. Filled once, then read by any thread.
 class OpRegistry {
@@ -210,9 +219,11 @@ class OpRegistry {
   OpDef& Define(std::string domain, std::string type);
 
   // The definition with the highest `since` that is not above `version`; version 0 = the newest. An unknown name is an
-  // error with the nearest known one.
+  // error with the nearest known one; so is a version that is newer than the domain: kNewestOpset for ONNX, else the
+  // highest `since` of its operators.
   Result<const OpDef*> Find(std::string_view domain, std::string_view type, int version = 0) const;
   std::vector<const OpDef*> All() const;  // the parent's too
+  int NewestVersion(std::string_view domain) const;
   Status Verify() const;  // duplicates of one (domain, type, since), definitions without rule or reference
 
  private:

@@ -63,6 +63,25 @@ Shape KeptShape(const Shape& shape, const std::vector<int>& axes) {
   return kept;
 }
 
+void DefineReduction(OpRegistry& ops, const char* type, TypeSet types, int axes_input_since, ReduceFn reduce,
+                     GradientFn gradient) {
+  const auto define = [&](int since, bool axes_are_input) -> OpDef& {
+    return ops.Define(type)
+        .Since(since)
+        .Input("data", types)
+        .Output("reduced")
+        .Attr("keepdims", 1)
+        .Infer([axes_are_input](InferContext& context) { return InferReduction(context, axes_are_input); })
+        .Reference([axes_are_input, reduce](const ReferenceArgs& args) -> Status {
+          TENON_ASSIGN(const std::vector<int> axes, ReductionAxesOf(args, axes_are_input));
+          return reduce(args, axes);
+        })
+        .Gradient(gradient);
+  };
+  define(1, false).OptionalAttr("axes", AttrType::kInts);
+  define(axes_input_since, true).OptionalInput("axes", {DType::kI64}, "axes").Attr("noop_with_empty_axes", 0);
+}
+
 Value KeptForm(GradBuilder& builder, const GradArgs& args, Value value) {
   const int input = builder.type(args.inputs[0]).shape.rank();
   const int output = builder.type(args.outputs[0]).shape.rank();

@@ -30,6 +30,12 @@ void ForEachReduced(const Shape& input, const std::vector<int>& axes, Fn fn) {
   ForEachStrided<1>(input, {strides}, [&](std::int64_t i, const std::array<std::int64_t, 1>& at) { fn(i, at[0]); });
 }
 
+// Defines both forms of a reduction of ONNX: axes are an attribute since opset 1, input 1 since `axes_input_since`. `reduce`
+// fills output 0 from input 0 and the sorted axes.
+using ReduceFn = Status (*)(const ReferenceArgs& args, const std::vector<int>& axes);
+void DefineReduction(OpRegistry& ops, const char* type, TypeSet types, int axes_input_since, ReduceFn reduce,
+                     GradientFn gradient);
+
 // `value`, which has the shape of the node's output, with 1 in place of every reduced axis.
 Value KeptForm(GradBuilder& builder, const GradArgs& args, Value value);
 

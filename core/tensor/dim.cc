@@ -108,6 +108,11 @@ std::string_view SignOf(DimOp op) {
 
 }  // namespace
 
+Dim Dim::Unknown() {
+  static const Dim unknown = Symbol("?");
+  return unknown;
+}
+
 Dim Dim::Symbol(std::string_view name) {
   Table& table = Interned();
   const std::lock_guard lock(table.mutex);

@@ -22,6 +22,7 @@ class Dim {
   constexpr Dim() = default;                            // 0
   constexpr Dim(std::int64_t value) : value_(value) {}  // NOLINT: counts are dims
   static Dim Symbol(std::string_view name);             // the same name is the same symbol
+  static Dim Unknown();  // what a shape rule answers where the extent depends on values; a graph gives it a name
 
   bool known() const { return node_ == nullptr; }
   std::int64_t value() const { return value_; }  // requires known()

@@ -164,6 +164,36 @@ TEST(ParityTest, BranchesThatMeet) {
       false);
 }
 
+// Shapes, indices and logic through the `op` layer: constants as inputs, several outputs, attributes of several types.
+TEST(ParityTest, NetworkOfOperators) {
+  ExpectAgree(FromText(R"(network:
+  layers:
+    - op: {type: SpaceToDepth, attrs: {blocksize: 2}}
+    - op: {type: Tile, constants: {repeats: [1, 2, 1, 1]}}
+    - flatten
+    - linear: {out: 24, name: features}
+    - op: {type: TopK, constants: {K: [6]}, outputs: [best, place]}
+    - op: {type: CumSum, name: sums, input: features, constants: {axis: 1}}
+    - op: {type: Greater, name: positive, input: features, constants: {B: 0}}
+    - op: {type: Where, name: chosen, input: [positive, features, sums]}
+    - op: {type: GatherElements, name: again, input: [chosen, place], attrs: {axis: 1}}
+    - op: {type: ScatterElements, name: spread, input: [chosen, place, again], attrs: {axis: 1, reduction: add}}
+    - op: {type: Slice, name: backwards, constants: {starts: [-1], ends: [-100], axes: [1], steps: [-2]}}
+    - op: {type: ReduceL2, name: norm, constants: {axes: [1]}}
+    - op: {type: Reciprocal, name: scale}
+    - op: {type: Mul, name: unit, input: [backwards, scale]}
+    - op: {type: Sin, name: wave}
+    - op: {type: Shape, name: extents}
+    - op: {type: Expand, name: bigger, input: [norm, extents]}
+    - op: {type: Cast, name: number, input: positive, attrs: {to: float32}}
+    - op: {type: Split, input: sums, attrs: {axis: 1, num_outputs: 5}, outputs: [a, b, c, d, e]}
+    - op: {type: Concat, input: [e, c, bigger, best, number, a], attrs: {axis: 1}}
+    - linear: {out: 10}
+optimizer: {type: sgd, lr: 0.02}
+)"),
+              false);
+}
+
 TEST(ParityTest, ALossThatIsNotFiniteNamesTheSameOperator) {
   const std::string sections =
       "network: {layers: [flatten, {linear: {out: 10, init: {constant: 1e38}}}, {op: {type: Exp}}]}\n";

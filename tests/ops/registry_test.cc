@@ -70,6 +70,10 @@ TEST(Registry, ChoosesByOpset) {
   EXPECT_EQ(BuiltinOps().Find("", "ReduceMean", 18).value()->since(), 18);
   EXPECT_EQ(BuiltinOps().Find("", "Add", 6).status().message(),
             "Operator 'Add' exists since opset 7; the model states opset 6.");
+  EXPECT_EQ(BuiltinOps().Find("", "Relu", kNewestOpset + 1).status().message(),
+            "Operator 'Relu' of opset 25 is not known; the newest opset is 24.");
+  EXPECT_EQ(BuiltinOps().Find("tenon", "SliceGrad", 2).status().message(),
+            "Operator 'SliceGrad' of opset 2 is not known; the newest opset of domain 'tenon' is 1.");
   EXPECT_EQ(BuiltinOps().Find("", "Sotfmax").status().message(),
             "There is no operator 'Sotfmax'. Did you mean 'Softmax'?");
 }

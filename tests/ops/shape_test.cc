@@ -72,6 +72,17 @@ TEST(Views, FlattenSqueezeUnsqueeze) {
              "Squeeze removes axis 1 of [2,3], but its extent is 3, not 1.");
 }
 
+TEST(Squeeze, OlderOpsetsHaveAnAttribute) {
+  const auto axes = [](const Ints& values) { return Attributes{{"axes", values}}; };
+  CheckCase(
+      {.op = "Squeeze", .inputs = {Ramp({1, 2, 1})}, .expect = {Ramp({2, 1})}, .attrs = axes({0}), .version = 11});
+  CheckCase({.op = "Squeeze", .inputs = {Ramp({1, 2, 1})}, .expect = {Ramp({2})}, .version = 1});
+  CheckCase(
+      {.op = "Unsqueeze", .inputs = {Ramp({2})}, .expect = {Ramp({1, 2, 1})}, .attrs = axes({0, 2}), .version = 11});
+  CheckFails({.op = "Unsqueeze", .inputs = {Ramp({2})}, .expect = {}, .version = 11},
+             "Unsqueeze needs the attribute 'axes' (list of ints).");
+}
+
 TEST(Transpose, Permutes) {
   const Tensor x = Ramp({2, 3});
   CheckCase({.op = "Transpose", .inputs = {x}, .expect = {F32({3, 2}, {0, 3, 1, 4, 2, 5})}, .symbolic = true});

@@ -8,6 +8,7 @@
 #include "tools/tenon/doctor.h"
 #include "tools/tenon/graph.h"
 #include "tools/tenon/op.h"
+#include "tools/tenon/op_info.h"
 #include "tools/tenon/plugin.h"
 #include "tools/tenon/train.h"
 
@@ -120,6 +121,14 @@ void AddOp(CLI::App& app, Command& command) {
   AddRepeated(*list, "--plugin-dir", options->plugin_dirs, "DIR", "Look for plugins here first; may be repeated.");
   list->add_flag("--json", options->json, "Print JSON.");
   list->callback([options, &command] { command = [options] { return RunOpList(*options); }; });
+
+  CLI::App* info =
+      group->add_subcommand("info", "Print the signature of operators: inputs, outputs, attributes, dtypes.");
+  const auto info_options = std::make_shared<OpInfoOptions>();
+  info->add_option("NAME", info_options->names, "The operator, tenon::NAME for one of ours; may be repeated.")
+      ->required();
+  info->add_flag("--json", info_options->json, "Print JSON.");
+  info->callback([info_options, &command] { command = [info_options] { return RunOpInfo(*info_options); }; });
 }
 
 void AddPlugin(CLI::App& app, Command& command) {

@@ -13,12 +13,13 @@
 #include "core/plugin/plugin_registry.h"
 #include "core/train/run_config.h"
 #include "tools/cli/cli.h"
+#include "tools/tenon/op_info.h"
 
 namespace tenon {
 namespace {
 
 struct Row {
-  std::string domain, type;
+  std::string domain, type, signature;
   int since = 0;
   std::vector<std::string> types;
   bool reference = false, gradient = false, gradient_checked = false;
@@ -38,6 +39,7 @@ std::vector<Row> BuiltinRows() {
     row.domain = def->domain();
     row.type = def->type();
     row.since = def->since();
+    row.signature = SignatureOf(*def);
     for (const std::string& type : TypesOf(*def)) row.types.emplace_back(Trim(type));
     row.reference = def->reference() != nullptr;
     row.gradient = def->differentiable();
@@ -83,14 +85,14 @@ Status AddKernels(PluginRegistry& registry, std::vector<Row>& rows) {
 }
 
 void PrintTable(const std::vector<Row>& rows) {
-  std::printf("%-44s %5s  %-9s %-8s %s\n", "operator", "since", "reference", "gradient", "kernels");
+  std::printf("%-44s %5s  %-9s %-8s %-20s %s\n", "operator", "since", "reference", "gradient", "kernels", "signature");
   for (const Row& row : rows) {
     std::string kernels;
     for (const auto& entry : row.kernels)
       kernels += fmt::format("{}{} ({})", kernels.empty() ? "" : ", ", entry.first, entry.second);
     const std::string name = row.domain.empty() ? row.type : row.domain + "::" + row.type;
-    std::printf("%-44s %5d  %-9s %-8s %s\n", name.c_str(), row.since, row.reference ? "yes" : "no",
-                row.gradient ? "yes" : "no", kernels.c_str());
+    std::printf("%-44s %5d  %-9s %-8s %-20s %s\n", name.c_str(), row.since, row.reference ? "yes" : "no",
+                row.gradient ? "yes" : "no", kernels.c_str(), row.signature.c_str());
   }
 }
 
@@ -119,6 +121,7 @@ Status List(const OpListOptions& options) {
     out.push_back({{"domain", row.domain},
                    {"type", row.type},
                    {"since", row.since},
+                   {"signature", row.signature},
                    {"types", row.types},
                    {"reference", row.reference},
                    {"gradient", row.gradient},

@@ -1,5 +1,5 @@
 // ReduceMax(X, axes): greatest value over axes, all of them when none are given; NaN wins. Of nothing it is -inf, for
-// integers the least value. ONNX ReduceMax: axes are an attribute since opset 1, an input since opset 18.
+// integers the least value, for bool false. ONNX ReduceMax: axes are an attribute since opset 1, an input since opset 18.
 #include <limits>
 #include <vector>
 
@@ -21,7 +21,7 @@ Status Max(const ReferenceArgs& args, bool axes_are_input) {
   const Tensor& x = args.inputs[0];
   TENON_ASSIGN(const std::vector<int> axes, ReductionAxesOf(args, axes_are_input));
   Tensor& y = args.outputs[0];
-  ForNumeric(x.dtype(), [&]<class T>() {
+  ForAny(x.dtype(), [&]<class T>() {
     std::fill_n(y.data<T>(), y.elements(), Least<T>());
     ForEachReduced(x.shape(), axes, [&](std::int64_t i, std::int64_t o) {
       const T value = x.data<T>()[i];
@@ -45,7 +45,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 void DefineOp_reduce_max(OpRegistry& ops) {
   ops.Define("ReduceMax")
       .Since(1)
-      .Input("data", kNumericTypes)
+      .Input("data", kAllTypes)
       .Output("reduced")
       .OptionalAttr("axes", AttrType::kInts)
       .Attr("keepdims", 1)
@@ -54,7 +54,7 @@ void DefineOp_reduce_max(OpRegistry& ops) {
       .Gradient(Gradient);
   ops.Define("ReduceMax")
       .Since(18)
-      .Input("data", kNumericTypes)
+      .Input("data", kAllTypes)
       .OptionalInput("axes", {DType::kI64}, "axes")
       .Output("reduced")
       .Attr("keepdims", 1)

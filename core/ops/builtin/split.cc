@@ -43,6 +43,8 @@ Status SetParts(InferContext& context, const std::vector<std::int64_t>& split) {
 
 Status InferInputs(InferContext& context) {
   std::vector<std::int64_t> split;
+  TENON_INVALID_IF(context.has_input(1) && context.attrs().Has("num_outputs"),
+                   "Split has both `split` and num_outputs; one of them says how to cut.");
   if (context.has_input(1)) {
     TENON_ASSIGN(split, context.ConstantInts(1));
   }
@@ -94,16 +96,19 @@ void DefineOp_split(OpRegistry& ops) {
       .Infer([](InferContext& context) { return SetParts(context, context.attrs().Ints("split", {})); })
       .Reference(Reference)
       .Gradient(Gradient);
-  ops.Define("Split")
-      .Since(13)
-      .Input("input", kAllTypes)
-      .OptionalInput("split", {DType::kI64}, "split")
-      .VariadicOutput("outputs")
-      .Attr("axis", 0)
-      .OptionalAttr("num_outputs", AttrType::kInt)
-      .Infer(InferInputs)
-      .Reference(Reference)
-      .Gradient(Gradient);
+  const auto define = [&](int since) -> OpDef& {
+    return ops.Define("Split")
+        .Since(since)
+        .Input("input", kAllTypes)
+        .OptionalInput("split", {DType::kI64}, "split")
+        .VariadicOutput("outputs")
+        .Attr("axis", 0)
+        .Infer(InferInputs)
+        .Reference(Reference)
+        .Gradient(Gradient);
+  };
+  define(13);
+  define(18).OptionalAttr("num_outputs", AttrType::kInt);
 }
 
 }  // namespace tenon

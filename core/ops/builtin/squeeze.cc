@@ -1,18 +1,18 @@
 // Squeeze(X, axes): X without the dimensions at `axes`, which must have extent 1; without axes, without all of extent 1.
-// ONNX Squeeze, since opset 13 (axes as input).
+// ONNX Squeeze: axes are an attribute since opset 1, an input since opset 13.
 #include <algorithm>
+#include <optional>
 
 #include "core/ops/view.h"
 
 namespace tenon {
 namespace {
 
-Status Infer(InferContext& context) {
+Status InferWithout(InferContext& context, const std::optional<std::vector<std::int64_t>>& given) {
   const SymShape& x = context.shape(0);
   std::vector<int> axes;
-  if (context.has_input(1)) {
-    TENON_ASSIGN(const auto given, context.ConstantInts(1));
-    for (const std::int64_t item : given) {
+  if (given) {
+    for (const std::int64_t item : *given) {
       TENON_ASSIGN(const int axis, NormalizeAxis(item, x.rank()));
       TENON_INVALID_IF(!x[axis].Is(1), "Squeeze removes axis {} of {}, but its extent is {}, not 1.", item, x, x[axis]);
       axes.push_back(axis);
@@ -31,19 +31,35 @@ Status Infer(InferContext& context) {
   return {};
 }
 
+Status InferAttribute(InferContext& context) {
+  std::optional<std::vector<std::int64_t>> axes;
+  if (context.attrs().Has("axes")) axes = context.attrs().Ints("axes");
+  return InferWithout(context, axes);
+}
+
+Status InferInput(InferContext& context) {
+  std::optional<std::vector<std::int64_t>> axes;
+  if (context.has_input(1)) {
+    TENON_ASSIGN(axes, context.ConstantInts(1));
+  }
+  return InferWithout(context, axes);
+}
+
 }  // namespace
 
 void DefineOp_squeeze(OpRegistry& ops) {
-  ops.Define("Squeeze")
-      .Since(13)
-      .Input("data", kAllTypes)
-      .OptionalInput("axes", {DType::kI64}, "axes")
-      .Output("squeezed")
-      .InPlace(0, 0)
-      .ViewOfInput()
-      .Infer(Infer)
-      .Reference(CopyElements)
-      .Gradient(ReshapeBack);
+  const auto define = [&](int since) -> OpDef& {
+    return ops.Define("Squeeze")
+        .Since(since)
+        .Input("data", kAllTypes)
+        .Output("squeezed")
+        .InPlace(0, 0)
+        .ViewOfInput()
+        .Reference(CopyElements)
+        .Gradient(ReshapeBack);
+  };
+  define(1).OptionalAttr("axes", AttrType::kInts).Infer(InferAttribute);
+  define(13).OptionalInput("axes", {DType::kI64}, "axes").Infer(InferInput);
 }
 
 }  // namespace tenon

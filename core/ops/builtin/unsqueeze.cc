@@ -1,14 +1,13 @@
-// Unsqueeze(X, axes): X with dimensions of extent 1 inserted so that they stand at `axes` of the output. ONNX Unsqueeze,
-// since opset 13 (axes as input).
+// Unsqueeze(X, axes): X with dimensions of extent 1 inserted so that they stand at `axes` of the output. ONNX Unsqueeze:
+// axes are an attribute since opset 1, an input since opset 13.
 #include <algorithm>
 #include "core/ops/view.h"
 
 namespace tenon {
 namespace {
 
-Status Infer(InferContext& context) {
+Status InferWith(InferContext& context, const std::vector<std::int64_t>& given) {
   const SymShape& x = context.shape(0);
-  TENON_ASSIGN(const auto given, context.ConstantInts(1));
   const int rank = x.rank() + static_cast<int>(given.size());
   TENON_INVALID_IF(rank > kMaxRank, "Unsqueeze of {} by {} axes: the rank ({}) is above the limit ({}).", x,
                    given.size(), rank, kMaxRank);
@@ -28,19 +27,28 @@ Status Infer(InferContext& context) {
   return {};
 }
 
+Status InferAttribute(InferContext& context) { return InferWith(context, context.attrs().Ints("axes")); }
+
+Status InferInput(InferContext& context) {
+  TENON_ASSIGN(const auto axes, context.ConstantInts(1));
+  return InferWith(context, axes);
+}
+
 }  // namespace
 
 void DefineOp_unsqueeze(OpRegistry& ops) {
-  ops.Define("Unsqueeze")
-      .Since(13)
-      .Input("data", kAllTypes)
-      .Input("axes", {DType::kI64}, "axes")
-      .Output("expanded")
-      .InPlace(0, 0)
-      .ViewOfInput()
-      .Infer(Infer)
-      .Reference(CopyElements)
-      .Gradient(ReshapeBack);
+  const auto define = [&](int since) -> OpDef& {
+    return ops.Define("Unsqueeze")
+        .Since(since)
+        .Input("data", kAllTypes)
+        .Output("expanded")
+        .InPlace(0, 0)
+        .ViewOfInput()
+        .Reference(CopyElements)
+        .Gradient(ReshapeBack);
+  };
+  define(1).RequiredAttr("axes", AttrType::kInts).Infer(InferAttribute);
+  define(13).Input("axes", {DType::kI64}, "axes").Infer(InferInput);
 }
 
 }  // namespace tenon

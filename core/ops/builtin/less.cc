@@ -1,0 +1,25 @@
+// Less(A, B) = whether A < B, elementwise with numpy broadcasting -> bool; false where one is NaN. ONNX Less, since opset 7.
+#include "core/ops/comparison.h"
+
+namespace tenon {
+namespace {
+
+Status Reference(const ReferenceArgs& args) {
+  return CompareElements(args, [](auto a, auto b) { return a < b; });
+}
+
+}  // namespace
+
+void DefineOp_less(OpRegistry& ops) {
+  ops.Define("Less")
+      .Since(7)
+      .Input("A", kNumericTypes)
+      .Input("B", kNumericTypes)
+      .Output("C")
+      .Elementwise()
+      .NoGradient()
+      .Infer(InferBroadcastBool)
+      .Reference(Reference);
+}
+
+}  // namespace tenon
