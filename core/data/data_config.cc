@@ -15,52 +15,71 @@ struct ConfigCodec<SplitConfig> {
     if (!ReadsAsNothing(node)) ReadFields(ConfigTableOf(&out), node, &out, reader);
   }
   static ConfigNode Write(const SplitConfig& value) {
-    if (value.empty()) return ConfigNode();
+    if (value.empty() && value.validation.empty()) return ConfigNode();
     return ConfigNode::Map(WriteFields(ConfigTableOf(&value), &value));
   }
 };
 
 namespace {
 
-void ReadHeldOut(const ConfigNode& node, void* object, ConfigReader& reader) {
-  SplitConfig& split = *static_cast<SplitConfig*>(object);
+// `every_5` or `0.2`.
+HeldOutConfig ReadHeldOut(const ConfigNode& node, ConfigReader& reader) {
   constexpr std::string_view kPrefix = "every_";
   if (node.is_scalar() && node.text().compare(0, kPrefix.size(), kPrefix) == 0) {
     std::string complaint;
     const auto count = ReadInteger(ConfigNode::Scalar(node.text().substr(kPrefix.size())), complaint);
-    if (!count || *count < 2) {
-      return reader.Complain(node, fmt::format("needs every_N with N of at least 2, but is {}.", node.Describe()));
-    }
-    split = SplitConfig{*count, 0.0};
-    return;
+    if (count && *count >= 2) return {*count, 0.0};
+    reader.Complain(node, fmt::format("needs every_N with N of at least 2, but is {}.", node.Describe()));
+    return {};
   }
   if (node.is_scalar() && node.style() != ScalarStyle::kQuoted && !IsNumberText(node.text())) {
-    return reader.Complain(node,
-                           fmt::format("needs every_N (every_5) or a fraction (0.2), but is {}.", node.Describe()));
+    reader.Complain(node, fmt::format("needs every_N (every_5) or a fraction (0.2), but is {}.", node.Describe()));
+    return {};
   }
   double fraction = 0;
   const std::size_t before = reader.problems().count();
   ConfigCodec<double>::Read(node, Above(0) & Below(1), fraction, reader);
-  if (reader.problems().count() == before) split = SplitConfig{0, fraction};
+  return reader.problems().count() == before ? HeldOutConfig{0, fraction} : HeldOutConfig{};
 }
 
-ConfigNode WriteHeldOut(const void* object) {
-  const SplitConfig& split = *static_cast<const SplitConfig*>(object);
-  if (split.empty()) return ConfigNode();
-  if (split.every > 0) return ConfigNode::Scalar(fmt::format("every_{}", split.every));
-  return ConfigCodec<double>::Write(split.fraction);
+ConfigNode WriteHeldOut(const HeldOutConfig& part) {
+  if (part.empty()) return ConfigNode();
+  if (part.every > 0) return ConfigNode::Scalar(fmt::format("every_{}", part.every));
+  return ConfigCodec<double>::Write(part.fraction);
 }
 
-ConfigField HeldOutField() {
+ConfigField HeldOutField(std::string name, std::string sentence, HeldOutConfig (*get)(const SplitConfig&),
+                         void (*set)(SplitConfig&, const HeldOutConfig&)) {
   ConfigField field;
-  field.name = "test";
+  field.name = std::move(name);
   field.type = {.kind = ConfigType::Kind::kCustom, .spelling = "every_N or a fraction"};
-  field.sentence =
-      "every_5 holds out the rows 4, 9, 14 ... counted from 0; 0.2 a fifth of the samples, chosen by the seed";
-  field.bounds = Required();
-  field.read = ReadHeldOut;
-  field.write = WriteHeldOut;
+  field.sentence = std::move(sentence);
+  field.read = [set](const ConfigNode& node, void* object, ConfigReader& reader) {
+    set(*static_cast<SplitConfig*>(object), ReadHeldOut(node, reader));
+  };
+  field.write = [get](const void* object) { return WriteHeldOut(get(*static_cast<const SplitConfig*>(object))); };
   return field;
+}
+
+ConfigField TestField() {
+  return HeldOutField(
+      "test", "every_5 holds out the rows 4, 9, 14 ... counted from 0; 0.2 a fifth of the samples, chosen by the seed",
+      [](const SplitConfig& split) { return HeldOutConfig{split.every, split.fraction}; },
+      [](SplitConfig& split, const HeldOutConfig& part) {
+        split.every = part.every;
+        split.fraction = part.fraction;
+      });
+}
+
+ConfigField ValidationField() {
+  return HeldOutField(
+      "validation", "part of what is left for training, held out in the same way; an early stop looks at it",
+      [](const SplitConfig& split) { return split.validation; },
+      [](SplitConfig& split, const HeldOutConfig& part) { split.validation = part; });
+}
+
+void CheckSplit(const ConfigNode& node, SplitConfig& split, ConfigReader& reader) {
+  if (split.empty() && split.validation.empty()) reader.Complain(node, "needs 'test' or 'validation'.");
 }
 
 void CheckNormalize(const ConfigNode& node, NormalizeConfig& normalize, ConfigReader& reader) {
@@ -142,7 +161,7 @@ const ConfigTable& ConfigTableOf(const ImageConfig*) {
 
 const ConfigTable& ConfigTableOf(const SplitConfig*) {
   static const ConfigTable table =
-      Table<SplitConfig>("Which part of the source is held out for testing.", {HeldOutField()});
+      Table<SplitConfig>("Which part of the source is held out.", {TestField(), ValidationField()}, CheckSplit);
   return table;
 }
 
@@ -199,7 +218,7 @@ const ConfigTable& ConfigTableOf(const DataConfig*) {
                 "labels are below it; absent: from the data; synthetic images need it"),
           Field("image", &T::image, "how a sample becomes an image; absent: samples stay as stored"),
           Field("tokens", &T::tokens, "synthetic, in place of `image`; without `classes` each label is the next token"),
-          Field("split", &T::split, "which part to hold out for testing"),
+          Field("split", &T::split, "which parts to hold out for testing and validation"),
           Field("test", &T::test, "an own source of test samples, in place of `split`"),
           Field("batch", &T::batch, Between(1, 1 << 20), "samples a step"),
           Field("drop_last", &T::drop_last, "leave out the last batch of an epoch when it is not full"),

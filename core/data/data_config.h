@@ -23,11 +23,20 @@ struct ImageConfig {
   std::optional<std::vector<std::int64_t>> resize;  // height, width
 };
 
-// Which part of one source is held out for testing. At most one of the two is set.
+// Part of a source. At most one of the two is set.
+struct HeldOutConfig {
+  std::int64_t every = 0;
+  double fraction = 0.0;
+  bool empty() const { return every == 0 && fraction == 0.0; }
+};
+
+// Which part of one source is held out for testing (at most one of the first two is set), and which part of the rest for
+// validation.
 struct SplitConfig {
   std::int64_t every = 0;  // n: rows n-1, 2n-1, ... counted from 0 (`every_5`: rows 4, 9, 14); 0: not this way
   double fraction = 0.0;   // in (0, 1): that part of the samples, chosen by the seed; 0: not this way
-  bool empty() const { return every == 0 && fraction == 0.0; }
+  HeldOutConfig validation;
+  bool empty() const { return every == 0 && fraction == 0.0; }  // no part for testing
 };
 
 // An own source of test samples; the rest is as in the section around it.

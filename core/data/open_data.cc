@@ -71,6 +71,7 @@ class DataOpener {
     TENON_TRY(OpenTest());
     TENON_TRY(FindClasses());
     TENON_TRY(Deal());
+    TENON_TRY(DealValidation());
     TENON_TRY(Prepare());
     source_.loader_.batch = config_.batch;
     source_.loader_.drop_last = config_.drop_last;
@@ -179,11 +180,31 @@ class DataOpener {
     return {};
   }
 
+  // Takes the part for validation out of the part for training.
+  Status DealValidation() {
+    const HeldOutConfig& rule = config_.split.validation;
+    if (rule.empty()) return {};
+    const Rows& left = *source_.train_.rows;
+    TENON_ASSIGN_WHILE(
+        const SplitParts parts,
+        SplitRows(static_cast<std::int64_t>(left.size()), {rule.every, rule.fraction}, options_.seed),
+        "holding samples out for validation");
+    const auto pick = [&](const Rows& places) {
+      Rows rows;
+      for (const std::int64_t place : places) rows.push_back(left[static_cast<std::size_t>(place)]);
+      return rows;
+    };
+    source_.validation_.rows = Share(pick(parts.test));
+    source_.train_.rows = Share(pick(parts.train));
+    return {};
+  }
+
   Status Prepare() {
     TENON_ASSIGN(const TransformSpec spec, SpecOf(config_));
     TENON_ASSIGN_WHILE(const Transform transform, Transform::Compile(spec, train_->layout(), source_.classes_),
                        "preparing the samples of '{}'", train_->description());
     TENON_ASSIGN(source_.train_.data, PrepareData(train_, transform));
+    source_.validation_.data = source_.train_.data;
     if (!source_.test_.rows) return {};
     if (!test_) {
       source_.test_.data = source_.train_.data;
@@ -209,6 +230,7 @@ class DataOpener {
     std::string text = fmt::format("{}: {} samples for training, {} for testing; {}{} stored, {}{} given",
                                    train_->description(), source_.train_size(), source_.test_size(),
                                    NameOf(stored.dtype), stored.shape, NameOf(out.dtype), out.shape);
+    if (source_.has_validation()) text += fmt::format("; {} for validation", source_.validation_size());
     if (source_.classes_ > 0) text += fmt::format("; {} classes", source_.classes_);
     if (source_.train_.data.dataset != train_) text += "; transformed samples are kept in memory";
     source_.description_ = std::move(text);
@@ -238,6 +260,11 @@ Result<std::unique_ptr<Loader>> DataSource::TrainLoader() const {
 Result<std::unique_ptr<Loader>> DataSource::TestLoader(std::int64_t batch) const {
   TENON_INVALID_IF(!has_test(), "The data has no part for testing; 'data.split' or 'data.test' makes one.");
   return InOrder(test_, batch);
+}
+
+Result<std::unique_ptr<Loader>> DataSource::ValidationLoader(std::int64_t batch) const {
+  TENON_INVALID_IF(!has_validation(), "The data has no part for validation; 'data.split.validation' makes one.");
+  return InOrder(validation_, batch);
 }
 
 Result<std::unique_ptr<Loader>> DataSource::TrainInOrderLoader(std::int64_t batch) const {

@@ -33,6 +33,10 @@ class DataSource {
   std::int64_t train_size() const { return static_cast<std::int64_t>(train_.rows->size()); }
   std::int64_t test_size() const { return test_.rows ? static_cast<std::int64_t>(test_.rows->size()) : 0; }
   bool has_test() const { return test_.rows != nullptr; }
+  std::int64_t validation_size() const {
+    return validation_.rows ? static_cast<std::int64_t>(validation_.rows->size()) : 0;
+  }
+  bool has_validation() const { return validation_.rows != nullptr; }
   // One line for the log: source, samples, shapes, classes, parts, whether transformed samples are kept in memory.
   const std::string& description() const { return description_; }
 
@@ -43,6 +47,8 @@ class DataSource {
   Result<std::unique_ptr<Loader>> TrainLoader() const;
   // The test part in natural order, every sample once. `batch` 0: as for training.
   Result<std::unique_ptr<Loader>> TestLoader(std::int64_t batch = 0) const;
+  // The same for the part for validation.
+  Result<std::unique_ptr<Loader>> ValidationLoader(std::int64_t batch = 0) const;
   // The training part in natural order, every sample once.
   Result<std::unique_ptr<Loader>> TrainInOrderLoader(std::int64_t batch = 0) const;
 
@@ -56,6 +62,7 @@ class DataSource {
   Result<std::unique_ptr<Loader>> InOrder(const Part& part, std::int64_t batch) const;
 
   Part train_;
+  Part validation_;  // of the source of the training part
   Part test_;
   std::int64_t classes_ = 0;
   std::string description_;

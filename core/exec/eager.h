@@ -76,6 +76,11 @@ class EagerEngine {
   Result<std::vector<EagerTensor>> Gradients(const EagerTensor& loss, std::span<const EagerTensor> targets,
                                              const GradientOptions& options = {});
 
+  // ---- recomputation
+  // Gives the memory of a recorded result back. A gradient that needs it computes it again, from what its operator was
+  // applied to; nobody else may use it. Does nothing for a result that is not recorded.
+  void Drop(const EagerTensor& tensor);
+
   // ---- counts
   struct PlanCounts {
     std::int64_t hits = 0, misses = 0, evictions = 0;
@@ -97,6 +102,7 @@ class EagerEngine {
  private:
   friend void ReleaseBlock(EagerBlock* block);
   friend class EagerBackward;
+  friend class EagerGradBuilder;
 
   const EagerType* TypeOf(const ValueType& type);
   EagerBlock* NewBlock(std::int32_t inputs, std::int32_t outputs);
@@ -105,6 +111,8 @@ class EagerEngine {
   void BuryDying();
   void Release(EagerBlock* block);
   void ReleasePlan(EagerPlan* plan);
+  Status Restore(const EagerValue& value);
+  void DropAgain(EagerBlock& block);
 
   bool Fits(const EagerPlan& plan, std::span<const EagerTensor> inputs, std::uint32_t variant) const;
   Result<EagerPlan*> FindPlan(EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant,

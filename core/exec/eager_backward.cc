@@ -37,6 +37,10 @@ class EagerGradBuilder final : public GradBuilder {
     operands_.clear();
     for (const Value input : inputs) operands_.push_back(input ? EagerTensor(ValueOf(input)) : EagerTensor());
     produced_.assign(results.size(), EagerTensor());
+    for (const EagerTensor& operand : operands_) {
+      if (operand && status_.ok()) status_ = engine_.Restore(*operand.value());
+    }
+    if (!status_.ok()) return;
     EagerCall call;
     call.site = site_;
     status_ = engine_.Run(op, operands_, produced_, call);
@@ -248,6 +252,7 @@ class EagerBackward {
         status = Keep(block, block.inputs[i], EagerTensor(EagerGradBuilder::ValueOf(input_grads_[i])));
     }
     builder_.Clear();
+    engine_.DropAgain(block);
     if (status.ok()) [[likely]]
       return status;
     return std::move(status).While(

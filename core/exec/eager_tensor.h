@@ -30,6 +30,7 @@ struct EagerValue {
   EagerStorage* storage = nullptr;
   std::uint64_t address = 0;
   bool requires_gradient = false;
+  bool dropped = false;  // its memory was given back; while storage is null it must be computed again
 };
 
 // Where an operator was called, for messages. Must outlive the tensors that are recorded under it.

@@ -22,16 +22,20 @@ PluginHandle HandleOf(const Plugin& plugin, int priority) {
   return handle;
 }
 
+Status CheckThreads(int threads) {
+  const int cores = UsableCores(), most = std::max(64, 4 * cores);
+  TENON_INVALID_IF(
+      threads > most,
+      "{} compute threads were asked for; this machine has {} cores, and at most {} threads make sense on it.", threads,
+      cores, most);
+  return {};
+}
+
 Result<std::unique_ptr<Runtime>> Runtime::Open(const RuntimeOptions& options) {
   TENON_TRY(StartAbiTraceFromEnv());
   std::unique_ptr<Runtime> runtime(new Runtime);
-  const int cores = UsableCores();
-  const int most = std::max(64, 4 * cores);
-  TENON_INVALID_IF(
-      options.threads > most,
-      "{} compute threads were asked for; this machine has {} cores, and at most {} threads make sense on it.",
-      options.threads, cores, most);
-  runtime->pool_ = std::make_unique<ThreadPool>(options.threads == 0 ? cores : options.threads);
+  TENON_TRY(CheckThreads(options.threads));
+  runtime->pool_ = std::make_unique<ThreadPool>(options.threads == 0 ? UsableCores() : options.threads);
   PluginRegistry::Options registry_options;
   registry_options.host.pool = runtime->pool_.get();
   registry_options.search.plugin_dirs = options.plugin_dirs;

@@ -41,6 +41,9 @@ class Runtime {
   std::unique_ptr<DeviceTarget> target_;
 };
 
+// Refuses more compute threads than make sense on this machine.
+Status CheckThreads(int threads);
+
 // What the engine needs of a created plugin.
 PluginHandle HandleOf(const Plugin& plugin, int priority);
 

@@ -54,6 +54,11 @@ Result<Tensor> Variables::Get(std::string_view name) const {
   return device_.Load(variable->dtype, variable->shape, variable->layout, variable->buffer.address());
 }
 
+const Tensor* Variables::InitialOf(std::string_view name) const {
+  const auto found = initial_.find(name);
+  return found == initial_.end() ? nullptr : &found->second;
+}
+
 std::vector<std::string> Variables::Names() const { return order_; }
 
 std::int64_t Variables::bytes() const {

@@ -34,6 +34,8 @@ class Variables {
   Result<Tensor> Get(std::string_view name) const;
   // Values for variables that a later Ensure makes.
   void SetInitial(const std::string& name, Tensor value) { initial_[name] = std::move(value); }
+  // The value that a later Ensure will take; null: zeros, or the variable is there.
+  const Tensor* InitialOf(std::string_view name) const;
 
   std::vector<std::string> Names() const;  // in the order in which they were made
   Device& device() const { return device_; }

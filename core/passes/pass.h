@@ -29,9 +29,29 @@ struct UpdateRule {
   Attributes attrs;
   bool counts_steps = false;
   std::vector<std::string> state_prefixes;  // "moments." -> state "moments.<parameter>"
+  // Parameters that are updated with another rate or other attributes than the rest, in a node of their own.
+  struct Group {
+    double lr_scale = 1;
+    Attributes attrs;
+  };
+  std::vector<Group> groups;
+  std::map<std::string, std::size_t> group_of;  // parameter -> its group; absent: the rest
+  std::optional<double> average_decay;          // keeps moving averages in the states "ema.<parameter>"
 };
 inline constexpr std::string_view kLearningRateInput = "learning_rate";
 inline constexpr std::string_view kStepInput = "optimizer_step";
+inline constexpr std::string_view kAveragePrefix = "ema.";
+
+// Limits of gradients, applied before the update.
+struct ClipRule {
+  std::optional<double> norm;   // of all gradients together
+  std::optional<double> value;  // of each number
+};
+
+// Sums of gradients over several batches: states of this prefix, and the inputs of tenon.Accumulate.
+inline constexpr std::string_view kSumPrefix = "accumulated.";
+inline constexpr std::string_view kWeightInput = "accumulate_weight";
+inline constexpr std::string_view kStartInput = "accumulate_start";
 
 // Which operators compute in a low precision; parameters, states, losses and what leaves the graph stay float32.
 struct Precision {
@@ -64,16 +84,22 @@ struct Compilation {
   Graph graph;
   graph::Target* target = nullptr;  // must outlive the compilation
 
-  // Input of the training passes; without `loss` only the forward part is compiled.
+  // Input of the training passes. Without `loss` there is no backward part; gradients that come from elsewhere (sums of an
+  // earlier program) may be set below and are then clipped and used.
   ValueId loss = kNone;
   std::vector<ValueId> trained;  // parameters that get gradients
   Precision precision;
+  std::vector<std::string> recompute;  // patterns of layers whose results are computed again for the backward pass
+  bool accumulate = false;             // the gradients are added to sums, not used
+  std::optional<ClipRule> clip;
   std::optional<UpdateRule> update;
   // Layouts that parameters and states have already, by name (another program of the same session chose them).
   std::function<std::optional<LayoutId>(std::string_view name)> pinned_layout;
 
   // Results.
   std::vector<ValueId> gradients;                              // by position in `trained`; kNone: none flows
+  ValueId gradient_norm = kNone;                               // before clipping by norm; an output of the graph
+  std::int64_t recomputed = 0;                                 // nodes that are copies of forward ones
   std::map<std::string, int> fusions;                          // rule name -> how often
   std::vector<std::string> notes;                              // refusals and choices, for -v and dry runs
   std::vector<LayoutId> layout;                                // by value, after choose_layouts
@@ -113,10 +139,17 @@ bool IsReorder(const graph::Node& node);
 // The node needs no kernel: its output is its input seen with other dims.
 bool IsView(const Compilation& state, const graph::Node& node);
 
+// By value: what a forward pass up to `loss` need not keep when the layers that the patterns pick are computed again. A
+// pattern with * and ? picks a layer by the first dotted parts of the names of its nodes ("block1" of "block1.mlp.linear").
+// What passes from one picked layer to another is kept, and so are results of random operators.
+std::vector<bool> ValuesToRecompute(const Graph& graph, ValueId loss, const std::vector<std::string>& patterns);
+
 // The passes, in alphabetical order; each has a file of its name.
+Result<bool> AccumulateGradients(Compilation& state);
 Result<bool> AppendUpdate(Compilation& state);
 Result<bool> Autodiff(Compilation& state);
 Result<bool> ChooseLayouts(Compilation& state);
+Result<bool> ClipGradients(Compilation& state);
 Result<bool> FoldConstants(Compilation& state);
 Result<bool> FuseAfterAutodiff(Compilation& state);
 Result<bool> FuseBeforeAutodiff(Compilation& state);
@@ -124,6 +157,7 @@ Result<bool> InferShapes(Compilation& state);
 Result<bool> MixedPrecision(Compilation& state);
 Result<bool> PlanKernels(Compilation& state);
 Result<bool> PlanMemory(Compilation& state);
+Result<bool> Recompute(Compilation& state);
 Result<bool> RemoveUnused(Compilation& state);
 Result<bool> ResolvePadding(Compilation& state);
 

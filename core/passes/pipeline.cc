@@ -20,8 +20,11 @@ std::vector<Pass> Pipeline() {
       {"fuse_before_autodiff", "patterns of the device -> fused operators with their own gradients",
        FuseBeforeAutodiff},
       {"autodiff", "append the backward graph", Autodiff},
+      {"clip_gradients", "limit the gradients", ClipGradients},
+      {"accumulate_gradients", "add the gradients to sums over several batches", AccumulateGradients},
       {"append_update", "append the optimiser over all parameters", AppendUpdate},
       {"remove_unused_gradients", "drop gradients that nobody asked for", RemoveUnused},
+      {"recompute", "copies of forward nodes before the backward nodes that read them", Recompute},
       {"fuse_after_autodiff", "patterns of the device over forward, backward and update", FuseAfterAutodiff},
       // From here on the graph keeps its operators; only reorders are added.
       {"choose_layouts", "pick a layout for each value, insert the fewest reorders", ChooseLayouts},

@@ -1,5 +1,6 @@
 // mode: pynative. The network's graph as the layers make it, walked node by node: each operator runs when it is reached,
-// on a tape; then the gradients, then the optimiser over all parameters.
+// on a tape; then the gradients, then what is done with them (EagerUpdate).
+#include <algorithm>
 #include <cmath>
 #include <list>
 #include <set>
@@ -7,11 +8,13 @@
 #include "core/debug/non_finite.h"
 #include "core/exec/eager.h"
 #include "core/exec/random_key.h"
+#include "core/train/eager_update.h"
 #include "core/train/loss.h"
 #include "core/train/non_finite_loss.h"
-#include "core/train/optimizer.h"
+#include "core/train/parameter_plan.h"
 #include "core/train/precision.h"
 #include "core/train/step_runner.h"
+#include "core/train/trained_graph.h"
 
 namespace tenon {
 namespace {
@@ -43,7 +46,8 @@ class EagerRunner final : public StepRunner {
         variables_(runtime.device()),
         engine_(runtime.target(), EngineOptions(runtime)) {}
 
-  Result<double> Train(const Batch& batch, double learning_rate, std::int64_t step) override;
+  Result<double> Train(const Batch& batch, const StepPart& part) override;
+  std::optional<double> GradientNorm() const override { return gradient_norm_; }
   Result<Evaluation> Evaluate(const Batch& batch) override;
   Status Prepare(const Batch& like) override;
   exec::Variables& variables() override { return variables_; }
@@ -52,12 +56,6 @@ class EagerRunner final : public StepRunner {
   void AddTo(RunSummary& summary) const override;
 
  private:
-  // What one operator of the optimiser reads: the learning rate, the step, a variable or the gradient of a parameter.
-  struct UpdateInput {
-    enum class Kind { kLearningRate, kStep, kVariable, kGradient } kind;
-    EagerTensor variable;
-    std::size_t parameter = 0;  // position in Walk::trained
-  };
   // A network at one batch size.
   struct Walk {
     bool training = false;
@@ -69,11 +67,12 @@ class EagerRunner final : public StepRunner {
     std::vector<exec::EagerSite> sites;            // by node
     std::vector<std::uint64_t> keys;               // by node, of random operators
     std::vector<std::vector<ValueId>> dead_after;  // by node: results that nobody reads later
+    std::vector<bool> dropped;                     // by value: computed again for the gradients
     std::vector<EagerTensor> trained;              // leaves that require gradients and get one
-    exec::EagerOp* update = nullptr;
-    std::vector<UpdateInput> update_inputs;
-    std::size_t update_outputs = 0;
-    exec::EagerSite update_site;
+  };
+  // The updates that a run needs: after each batch, or into sums and with them.
+  struct Updates {
+    std::optional<EagerUpdate> step, accumulate, apply;
   };
 
   static exec::EagerOptions EngineOptions(const exec::Runtime& runtime) {
@@ -85,19 +84,22 @@ class EagerRunner final : public StepRunner {
   Result<Walk*> Get(bool training, std::int64_t batch);
   Status Build(Walk& walk);
   Status ConvertPrecision(Walk& walk);
-  Status PlaceValues(Walk& walk);
+  Status PlaceValues(Walk& walk, const ParameterPlan& plan);
   Status PrepareNodes(Walk& walk);
-  Status PrepareUpdate(Walk& walk, const std::vector<ValueId>& parameters);
+  void FindDropped(Walk& walk);
+  Status PrepareUpdates(const passes::Compilation& gradients, const ParameterPlan& plan);
+  Result<EagerUpdate> MakeUpdate(passes::Compilation state);
   Result<EagerTensor> VariableTensor(const graph::ValueInfo& value, bool trained);
-  void NoteName(std::vector<std::string>& names, const std::string& name) const;
+  void NoteName(const std::string& name);
 
   Result<EagerTensor> ToDevice(const Tensor& tensor);
   Status Forward(Walk& walk, const Batch& batch, std::int64_t step, exec::StepObserver* observer);
   Status Observe(const Walk& walk, const graph::Node& node, exec::StepObserver& observer);
-  Status Update(Walk& walk, double learning_rate, std::int64_t step);
+  Status Update(Walk& walk, const StepPart& part);
   Status StoreStates(Walk& walk);
   Result<double> LossOf(const Walk& walk);
-  Status ExplainLoss(Walk& walk, const Batch& batch, double loss, std::int64_t step);
+  Status ExplainLoss(Walk& walk, const Batch& batch, double loss, const StepPart& part);
+  void DropOrReset(Walk& walk, ValueId id);
   void Forget(Walk& walk);
 
   const Network& network_;
@@ -107,7 +109,11 @@ class EagerRunner final : public StepRunner {
   exec::Variables variables_;
   exec::EagerEngine engine_;
   std::list<Walk> walks_;  // most recently used first
+  Updates updates_;
+  std::optional<double> gradient_norm_;
+  std::int64_t recomputed_ = 0;
   std::vector<std::string> parameter_names_, state_names_;
+  std::set<std::string> of_network_;  // its parameters and states
   Tensor output_;
   std::vector<EagerTensor> operands_, results_;
 };
@@ -140,17 +146,26 @@ Status EagerRunner::Build(Walk& walk) {
   TENON_ASSIGN(Network::Build build, network_.AddTo(graph, input, walk.training));
   TENON_ASSIGN(walk.loss, AddLoss(config_.loss, graph, build.output, labels));
   walk.output = build.output;
-  for (const auto& initial : build.initial) {
-    if (variables_.Has(initial.first)) continue;
-    TENON_ASSIGN(Tensor value, MakeInitial(initial.second, static_cast<std::uint64_t>(config_.seed), initial.first));
-    variables_.SetInitial(initial.first, std::move(value));
-  }
+  TENON_ASSIGN(const ParameterPlan plan, PlanParameters(config_, graph, build.parameters));
+  const std::vector<ValueId> trained = plan.Trained(graph, build.parameters);
+  for (const auto& initial : build.initial) of_network_.insert(initial.first);
+  TENON_TRY(KeepFirstValues(options_, build, graph, trained, variables_));
+  if (!walk.training) UseAverages(graph, build.parameters, variables_);
   TENON_TRY(graph.InferAll());
   TENON_TRY(ConvertPrecision(walk));
-  TENON_TRY(PlaceValues(walk));
+  TENON_TRY(PlaceValues(walk, plan));
   TENON_TRY(PrepareNodes(walk));
-  if (walk.training) TENON_TRY(PrepareUpdate(walk, build.parameters));
-  return {};
+  if (!walk.training) return {};
+  if (!config_.train.recompute.empty()) FindDropped(walk);
+  passes::Compilation gradients;
+  gradients.graph = graph;
+  gradients.loss = walk.loss;
+  gradients.trained = trained;
+  TENON_TRY(passes::Autodiff(gradients));
+  for (std::size_t i = 0; i < gradients.trained.size(); ++i) {
+    if (gradients.gradients[i] != kNone) walk.trained.push_back(walk.values[Index(gradients.trained[i])]);
+  }
+  return PrepareUpdates(gradients, plan);
 }
 
 // The same conversions as the compiled engine makes.
@@ -173,14 +188,12 @@ Result<EagerTensor> EagerRunner::VariableTensor(const graph::ValueInfo& value, b
   return engine_.Leaf(engine_.Wrap(value.type, variable->buffer.address()), trained);
 }
 
-void EagerRunner::NoteName(std::vector<std::string>& names, const std::string& name) const {
-  for (const std::string& known : names) {
-    if (known == name) return;
-  }
-  names.push_back(name);
+void EagerRunner::NoteName(const std::string& name) {
+  std::vector<std::string>& names = of_network_.count(name) > 0 ? parameter_names_ : state_names_;
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-Status EagerRunner::PlaceValues(Walk& walk) {
+Status EagerRunner::PlaceValues(Walk& walk, const ParameterPlan& plan) {
   walk.values.resize(Index(walk.graph.num_values()));
   for (ValueId id = 0; id < walk.graph.num_values(); ++id) {
     const graph::ValueInfo& value = walk.graph.value(id);
@@ -189,8 +202,9 @@ Status EagerRunner::PlaceValues(Walk& walk) {
       TENON_ASSIGN(walk.values[Index(id)], engine_.FromHost(value.constant));
     }
     if (!parameter && value.kind != graph::ValueKind::kState) continue;
-    TENON_ASSIGN(walk.values[Index(id)], VariableTensor(value, parameter && walk.training));
-    NoteName(parameter_names_, value.name);
+    const bool trained = parameter && walk.training && plan.frozen.count(value.name) == 0;
+    TENON_ASSIGN(walk.values[Index(id)], VariableTensor(value, trained));
+    NoteName(value.name);
   }
   return {};
 }
@@ -228,41 +242,43 @@ Status EagerRunner::PrepareNodes(Walk& walk) {
   return {};
 }
 
-// Which parameters are updated and what the optimiser reads, by the passes that say so for the compiled engine.
-Status EagerRunner::PrepareUpdate(Walk& walk, const std::vector<ValueId>& parameters) {
-  passes::Compilation plan;
-  plan.graph = walk.graph;
-  plan.loss = walk.loss;
-  plan.trained = parameters;
-  plan.update = UpdateRuleOf(config_.optimizer);
-  TENON_TRY(passes::Autodiff(plan));
-  TENON_TRY(passes::AppendUpdate(plan));
-  std::map<ValueId, std::size_t> of_gradient;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (plan.gradients[i] == kNone) continue;
-    of_gradient[plan.gradients[i]] = walk.trained.size();
-    walk.trained.push_back(walk.values[Index(parameters[i])]);
+void EagerRunner::FindDropped(Walk& walk) {
+  walk.dropped = passes::ValuesToRecompute(walk.graph, walk.loss, config_.train.recompute);
+  walk.dropped[Index(walk.output)] = false;
+  std::set<NodeId> nodes;
+  for (ValueId id = 0; id < walk.graph.num_values(); ++id) {
+    if (walk.dropped[Index(id)]) nodes.insert(walk.graph.value(id).producer);
   }
-  const graph::Node& node = plan.graph.node(plan.graph.num_nodes() - 1);
-  walk.update_site = {node.name, node.place};
-  walk.update_outputs = node.outputs.size();
-  TENON_ASSIGN(walk.update, engine_.Op(node.domain, node.type, node.attrs, node.version));
-  std::map<ValueId, EagerTensor> variables;
-  for (const ValueId in : node.inputs) {
-    const graph::ValueInfo& value = plan.graph.value(in);
-    UpdateInput read{UpdateInput::Kind::kVariable, {}, 0};
-    if (value.kind == graph::ValueKind::kInput) {
-      read.kind = value.name == passes::kStepInput ? UpdateInput::Kind::kStep : UpdateInput::Kind::kLearningRate;
-    } else if (of_gradient.count(in) > 0) {
-      read.kind = UpdateInput::Kind::kGradient;
-      read.parameter = of_gradient[in];
-    } else {
-      TENON_ASSIGN(read.variable, VariableTensor(value, value.kind == graph::ValueKind::kParameter));
-      if (value.kind == graph::ValueKind::kState) NoteName(state_names_, value.name);
-    }
-    walk.update_inputs.push_back(std::move(read));
-  }
+  recomputed_ = static_cast<std::int64_t>(nodes.size());
+}
+
+// Made once: the parameters that get a gradient are the same at every batch size.
+Status EagerRunner::PrepareUpdates(const passes::Compilation& gradients, const ParameterPlan& plan) {
+  if (updates_.step) return {};
+  const std::vector<TrainedParameter> trained = TrainedOf(gradients);
+  passes::Compilation step;
+  AddGradientInputs(step, trained);
+  step.clip = ClipRuleOf(config_.train);
+  step.update = UpdateRuleOf(config_, plan);
+  TENON_ASSIGN(updates_.step, MakeUpdate(std::move(step)));
+  if (config_.train.accumulate == 1) return {};
+  passes::Compilation accumulate, apply;
+  AddGradientInputs(accumulate, trained);
+  accumulate.accumulate = true;
+  TENON_ASSIGN(updates_.accumulate, MakeUpdate(std::move(accumulate)));
+  AddSummed(apply, trained);
+  apply.clip = ClipRuleOf(config_.train);
+  apply.update = UpdateRuleOf(config_, plan);
+  TENON_ASSIGN(updates_.apply, MakeUpdate(std::move(apply)));
   return {};
+}
+
+// Sums of gradients live within one step and are nobody's to save.
+Result<EagerUpdate> EagerRunner::MakeUpdate(passes::Compilation state) {
+  return EagerUpdate::Make(std::move(state), engine_, [this](const graph::ValueInfo& value) {
+    if (!value.name.starts_with(passes::kSumPrefix)) NoteName(value.name);
+    return VariableTensor(value, value.kind == graph::ValueKind::kParameter);
+  });
 }
 
 // Without a copy where the device reads host memory; the batch outlives the step.
@@ -292,7 +308,7 @@ Status EagerRunner::Forward(Walk& walk, const Batch& batch, std::int64_t step, e
       if (node.outputs[i] != kNone) walk.values[Index(node.outputs[i])] = std::move(results_[i]);
     }
     if (observer != nullptr) TENON_TRY(Observe(walk, node, *observer));
-    for (const ValueId dead : walk.dead_after[Index(id)]) walk.values[Index(dead)].reset();
+    for (const ValueId dead : walk.dead_after[Index(id)]) DropOrReset(walk, dead);
   }
   operands_.clear();
   return {};
@@ -314,6 +330,13 @@ Result<double> EagerRunner::LossOf(const Walk& walk) {
   return Cast(host, DType::kF64).data<double>()[0];
 }
 
+// A result that no later node reads: what gradients need of it stays with the tape, or is computed again.
+void EagerRunner::DropOrReset(Walk& walk, ValueId id) {
+  EagerTensor& value = walk.values[Index(id)];
+  if (value && Index(id) < walk.dropped.size() && walk.dropped[Index(id)]) engine_.Drop(value);
+  value.reset();
+}
+
 // Results of the step that hold memory; parameters, states and constants stay.
 void EagerRunner::Forget(Walk& walk) {
   for (ValueId id = 0; id < walk.graph.num_values(); ++id) {
@@ -322,47 +345,29 @@ void EagerRunner::Forget(Walk& walk) {
   }
 }
 
-Result<double> EagerRunner::Train(const Batch& batch, double learning_rate, std::int64_t step) {
+Result<double> EagerRunner::Train(const Batch& batch, const StepPart& part) {
   TENON_ASSIGN(Walk * walk, Get(true, batch.count));
-  TENON_TRY(Forward(*walk, batch, step, nullptr));
+  TENON_TRY(Forward(*walk, batch, part.position, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
-  if (!std::isfinite(loss)) return ExplainLoss(*walk, batch, loss, step);
-  TENON_TRY(Update(*walk, learning_rate, step));
+  if (!std::isfinite(loss)) return ExplainLoss(*walk, batch, loss, part);
+  TENON_TRY(Update(*walk, part));
   TENON_TRY(StoreStates(*walk));
   TENON_TRY(device_.Synchronize());
   Forget(*walk);
   return loss;
 }
 
-Status EagerRunner::Update(Walk& walk, double learning_rate, std::int64_t step) {
-  TENON_ASSIGN(std::vector<EagerTensor> gradients, engine_.Gradients(walk.values[Index(walk.loss)], walk.trained));
-  std::vector<EagerTensor> inputs;
-  for (const UpdateInput& read : walk.update_inputs) {
-    switch (read.kind) {
-      case UpdateInput::Kind::kVariable:
-        inputs.push_back(read.variable);
-        break;
-      case UpdateInput::Kind::kGradient:
-        inputs.push_back(gradients[read.parameter]);
-        break;
-      case UpdateInput::Kind::kLearningRate: {
-        TENON_ASSIGN(EagerTensor rate, engine_.FromHost(Tensor::Scalar(static_cast<float>(learning_rate))));
-        inputs.push_back(std::move(rate));
-        break;
-      }
-      case UpdateInput::Kind::kStep: {
-        TENON_ASSIGN(EagerTensor count, engine_.FromHost(Tensor::Scalar<std::int64_t>(step + 1)));
-        inputs.push_back(std::move(count));
-        break;
-      }
-    }
-  }
-  engine_.set_recording(false);
-  exec::EagerCall call;
-  call.site = &walk.update_site;
-  call.update_in_place = true;
-  std::vector<EagerTensor> updated(walk.update_outputs);
-  return engine_.Run(*walk.update, inputs, updated, call);
+Status EagerRunner::Update(Walk& walk, const StepPart& part) {
+  TENON_ASSIGN(const std::vector<EagerTensor> gradients,
+               engine_.Gradients(walk.values[Index(walk.loss)], walk.trained));
+  const EagerUpdate::Feeds feeds{part.learning_rate, part.step + 1, part.weight, part.first, gradients};
+  const bool whole = part.first && part.last;
+  if (!whole) TENON_TRY(updates_.accumulate->Run(feeds));
+  if (!part.last) return {};
+  EagerUpdate& update = whole ? *updates_.step : *updates_.apply;
+  TENON_TRY(update.Run(feeds));
+  gradient_norm_ = update.gradient_norm();
+  return {};
 }
 
 // New running statistics and the like go into their variables.
@@ -375,11 +380,11 @@ Status EagerRunner::StoreStates(Walk& walk) {
 }
 
 // Looks for the cause: an input that is not finite, or the first operator whose result is not.
-Status EagerRunner::ExplainLoss(Walk& walk, const Batch& batch, double loss, std::int64_t step) {
-  const std::string doing = DescribeNonFiniteStep(step, loss);
+Status EagerRunner::ExplainLoss(Walk& walk, const Batch& batch, double loss, const StepPart& part) {
+  const std::string doing = DescribeNonFiniteStep(part.step, loss);
   TENON_TRY_WHILE(FindNonFiniteInput(batch, parameter_names_, variables_), "{}", doing);
   NonFiniteFinder finder;
-  Status found = Forward(walk, batch, step, &finder);
+  Status found = Forward(walk, batch, part.position, &finder);
   Forget(walk);
   if (!found.ok()) return std::move(found).While(doing);
   return Error(Code::kOutOfRange, "The loss is {}, but a second run of the same step is finite.", loss).While(doing);
@@ -403,6 +408,7 @@ void EagerRunner::AddTo(RunSummary& summary) const {
   for (const auto& entry : engine_.kernels())
     summary.kernels[entry.first] = {entry.second.fast, entry.second.reference};
   const exec::EagerEngine::PlanCounts& counts = engine_.plan_counts();
+  summary.recomputed_nodes = recomputed_;
   summary.plan_cache = {counts.hits, counts.misses, counts.evictions};
 }
 

@@ -1,4 +1,4 @@
-// mode: graph. One compiled program per batch size for training, another for evaluation; all share the variables.
+// mode: graph. One compiled program per batch size and purpose; all share the variables.
 #include <algorithm>
 #include <cmath>
 #include <list>
@@ -10,9 +10,10 @@
 #include "core/train/graph_dump.h"
 #include "core/train/loss.h"
 #include "core/train/non_finite_loss.h"
-#include "core/train/optimizer.h"
+#include "core/train/parameter_plan.h"
 #include "core/train/precision.h"
 #include "core/train/step_runner.h"
+#include "core/train/trained_graph.h"
 
 namespace tenon {
 namespace {
@@ -30,7 +31,8 @@ class GraphRunner final : public StepRunner {
         config_(*options.config),
         variables_(runtime.device()) {}
 
-  Result<double> Train(const Batch& batch, double learning_rate, std::int64_t step) override;
+  Result<double> Train(const Batch& batch, const StepPart& part) override;
+  std::optional<double> GradientNorm() const override { return gradient_norm_; }
   Result<Evaluation> Evaluate(const Batch& batch) override;
   Status Prepare(const Batch& like) override;
   exec::Variables& variables() override { return variables_; }
@@ -39,19 +41,29 @@ class GraphRunner final : public StepRunner {
   void AddTo(RunSummary& summary) const override;
 
  private:
+  enum class Purpose {
+    kStep,        // forward, backward, update
+    kAccumulate,  // forward, backward, gradients into sums
+    kApply,       // update with the sums; reads no batch
+    kEvaluate,    // forward
+  };
   struct Compiled {
-    bool training;
+    Purpose purpose;
     std::int64_t batch;
     std::unique_ptr<exec::Program> program;
-    int input, labels, learning_rate, step;
-    Tensor output;
+    Tensor output = {};  // kEvaluate
   };
 
-  Result<Compiled*> Get(bool training, std::int64_t batch);
-  Result<Compiled> Compile(bool training, std::int64_t batch);
-  void NoteNames(const graph::Graph& graph, const std::set<std::string>& of_network);
+  Result<Compiled*> Get(Purpose purpose, std::int64_t batch);
+  Result<Compiled> Compile(Purpose purpose, std::int64_t batch);
+  Status AddNetwork(passes::Compilation& state, Purpose purpose, std::int64_t batch);
+  void NoteNames(const graph::Graph& graph);
   void NoteKernels(const Compiled& compiled);
+  template <class T>
+  static Status FeedScalar(exec::Program& program, std::string_view name, const T& value);
   Status FeedBatch(Compiled& compiled, const Batch& batch);
+  Status FeedUpdate(exec::Program& program);
+  Status ReadNorm(const exec::Program& program);
   Status ExplainLoss(Compiled& compiled, const Batch& batch, const exec::RunOptions& run, double loss,
                      std::int64_t step);
 
@@ -62,12 +74,17 @@ class GraphRunner final : public StepRunner {
   exec::Variables variables_;
   std::list<Compiled> programs_;  // most recently used first
   std::vector<std::string> parameter_names_, state_names_;
+  std::set<std::string> of_network_;     // its parameters and states
+  ParameterPlan plan_;
+  std::vector<TrainedParameter> summed_;  // those with a sum of gradients
   std::map<std::string, RunSummary::KernelCount> kernels_;
   std::map<std::string, std::int64_t> fusions_;
   RunSummary::PlanCache cache_;
-  std::int64_t plan_bytes_ = 0;
-  float learning_rate_ = 0;
-  std::int64_t optimizer_step_ = 0;
+  std::int64_t plan_bytes_ = 0, recomputed_ = 0;
+  // Fed by address.
+  float learning_rate_ = 0, weight_ = 0;
+  std::int64_t optimizer_step_ = 0, start_ = 0;
+  std::optional<double> gradient_norm_;
 };
 
 Shape WithBatch(std::int64_t batch, const Shape& sample) {
@@ -76,33 +93,50 @@ Shape WithBatch(std::int64_t batch, const Shape& sample) {
   return shape;
 }
 
-Result<GraphRunner::Compiled> GraphRunner::Compile(bool training, std::int64_t batch) {
-  passes::Compilation state;
-  state.graph.name = training ? "train_step" : "evaluate";
-  state.target = &runtime_.target();
-  state.pinned_layout = [this](std::string_view name) { return variables_.LayoutOf(name); };
+Status GraphRunner::AddNetwork(passes::Compilation& state, Purpose purpose, std::int64_t batch) {
   const SampleLayout& layout = options_.layout;
+  const bool training = purpose != Purpose::kEvaluate;
   const graph::ValueId input =
       state.graph.AddInput(kInputName, {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
   const graph::ValueId labels =
       state.graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
-  TENON_ASSIGN(Network::Build build, network_.AddTo(state.graph, input, training));
+  TENON_ASSIGN(const Network::Build build, network_.AddTo(state.graph, input, training));
   TENON_ASSIGN(const graph::ValueId loss, AddLoss(config_.loss, state.graph, build.output, labels));
   state.graph.outputs = {loss};
   state.precision = PrecisionOf(config_.amp);
-  if (training) {
-    state.loss = loss;
-    state.trained = build.parameters;
-    state.update = UpdateRuleOf(config_.optimizer);
-  } else {
+  TENON_ASSIGN(plan_, PlanParameters(config_, state.graph, build.parameters));
+  const std::vector<graph::ValueId> trained = plan_.Trained(state.graph, build.parameters);
+  for (const auto& initial : build.initial) of_network_.insert(initial.first);
+  TENON_TRY(KeepFirstValues(options_, build, state.graph, trained, variables_));
+  if (!training) {
     state.graph.outputs.push_back(build.output);
+    UseAverages(state.graph, build.parameters, variables_);
+    return {};
   }
-  std::set<std::string> of_network;
-  for (const auto& initial : build.initial) {
-    of_network.insert(initial.first);
-    if (variables_.Has(initial.first)) continue;
-    TENON_ASSIGN(Tensor value, MakeInitial(initial.second, static_cast<std::uint64_t>(config_.seed), initial.first));
-    variables_.SetInitial(initial.first, std::move(value));
+  state.loss = loss;
+  state.trained = trained;
+  state.recompute = config_.train.recompute;
+  if (purpose == Purpose::kAccumulate) {
+    state.accumulate = true;
+    return {};
+  }
+  state.clip = ClipRuleOf(config_.train);
+  state.update = UpdateRuleOf(config_, plan_);
+  return {};
+}
+
+Result<GraphRunner::Compiled> GraphRunner::Compile(Purpose purpose, std::int64_t batch) {
+  static constexpr const char* kNames[] = {"train_step", "accumulate", "apply", "evaluate"};
+  passes::Compilation state;
+  state.graph.name = kNames[static_cast<int>(purpose)];
+  state.target = &runtime_.target();
+  state.pinned_layout = [this](std::string_view name) { return variables_.LayoutOf(name); };
+  if (purpose == Purpose::kApply) {
+    AddSummed(state, summed_);
+    state.clip = ClipRuleOf(config_.train);
+    state.update = UpdateRuleOf(config_, plan_);
+  } else {
+    TENON_TRY(AddNetwork(state, purpose, batch));
   }
   passes::PipelineOptions pipeline;
   pipeline.disabled = config_.passes.disabled;
@@ -110,17 +144,15 @@ Result<GraphRunner::Compiled> GraphRunner::Compile(bool training, std::int64_t b
   pipeline.observer = dump.Observer();
   TENON_TRY(passes::RunPipeline(state, pipeline));
   TENON_TRY(dump.status());
-  NoteNames(state.graph, of_network);
+  NoteNames(state.graph);
+  recomputed_ = std::max(recomputed_, state.recomputed);
+  if (purpose == Purpose::kAccumulate) summed_ = TrainedOf(state);
   for (const std::string& note : state.notes) TENON_LOG(kDebug, "passes", "{}", note);
   for (const auto& fusion : state.fusions) fusions_[fusion.first] = fusion.second;
-  Compiled compiled{training, batch, nullptr, -1, -1, -1, -1, {}};
+  Compiled compiled{purpose, batch, nullptr};
   TENON_ASSIGN(compiled.program,
                exec::Program::Build(std::move(state), variables_, static_cast<std::uint32_t>(runtime_.threads())));
-  compiled.input = compiled.program->FindInput(kInputName);
-  compiled.labels = compiled.program->FindInput(kLabelsName);
-  compiled.learning_rate = compiled.program->FindInput(passes::kLearningRateInput);
-  compiled.step = compiled.program->FindInput(passes::kStepInput);
-  if (!training) {
+  if (purpose == Purpose::kEvaluate) {
     const ValueType& type = compiled.program->graph().value(compiled.program->graph().outputs[1]).type;
     compiled.output = Tensor(type.dtype, type.shape.Concrete());
   }
@@ -128,14 +160,16 @@ Result<GraphRunner::Compiled> GraphRunner::Compile(bool training, std::int64_t b
   return compiled;
 }
 
-void GraphRunner::NoteNames(const graph::Graph& graph, const std::set<std::string>& of_network) {
+// Sums of gradients live within one step and are nobody's to save.
+void GraphRunner::NoteNames(const graph::Graph& graph) {
   const auto known = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   for (graph::ValueId id = 0; id < graph.num_values(); ++id) {
     const graph::ValueInfo& value = graph.value(id);
     if (value.kind != graph::ValueKind::kParameter && value.kind != graph::ValueKind::kState) continue;
-    std::vector<std::string>& names = of_network.count(value.name) > 0 ? parameter_names_ : state_names_;
+    if (value.name.starts_with(passes::kSumPrefix)) continue;
+    std::vector<std::string>& names = of_network_.count(value.name) > 0 ? parameter_names_ : state_names_;
     if (!known(names, value.name)) names.push_back(value.name);
   }
 }
@@ -149,15 +183,15 @@ void GraphRunner::NoteKernels(const Compiled& compiled) {
   }
 }
 
-Result<GraphRunner::Compiled*> GraphRunner::Get(bool training, std::int64_t batch) {
+Result<GraphRunner::Compiled*> GraphRunner::Get(Purpose purpose, std::int64_t batch) {
   for (auto at = programs_.begin(); at != programs_.end(); ++at) {
-    if (at->training != training || at->batch != batch) continue;
+    if (at->purpose != purpose || at->batch != batch) continue;
     ++cache_.hits;
     programs_.splice(programs_.begin(), programs_, at);
     return &programs_.front();
   }
   ++cache_.misses;
-  auto compiled = Compile(training, batch);
+  auto compiled = Compile(purpose, batch);
   if (!compiled.ok()) return std::move(compiled).status();
   programs_.push_front(std::move(compiled).value());
   if (programs_.size() > kMostPrograms) {
@@ -167,30 +201,62 @@ Result<GraphRunner::Compiled*> GraphRunner::Get(bool training, std::int64_t batc
   return &programs_.front();
 }
 
+// An input that the program does not read is not fed.
+template <class T>
+Status GraphRunner::FeedScalar(exec::Program& program, std::string_view name, const T& value) {
+  const int index = program.FindInput(name);
+  return index < 0 ? Status() : program.Feed(index, &value, sizeof value);
+}
+
 Status GraphRunner::FeedBatch(Compiled& compiled, const Batch& batch) {
-  if (compiled.input >= 0)
-    TENON_TRY(compiled.program->Feed(compiled.input, batch.samples.raw(), batch.samples.bytes()));
-  if (compiled.labels >= 0)
-    TENON_TRY(compiled.program->Feed(compiled.labels, batch.labels.raw(), batch.labels.bytes()));
+  exec::Program& program = *compiled.program;
+  const int input = program.FindInput(kInputName), labels = program.FindInput(kLabelsName);
+  if (input >= 0) TENON_TRY(program.Feed(input, batch.samples.raw(), batch.samples.bytes()));
+  if (labels >= 0) TENON_TRY(program.Feed(labels, batch.labels.raw(), batch.labels.bytes()));
   return {};
 }
 
-Result<double> GraphRunner::Train(const Batch& batch, double learning_rate, std::int64_t step) {
-  TENON_ASSIGN(Compiled * compiled, Get(true, batch.count));
+Status GraphRunner::FeedUpdate(exec::Program& program) {
+  TENON_TRY(FeedScalar(program, passes::kLearningRateInput, learning_rate_));
+  return FeedScalar(program, passes::kStepInput, optimizer_step_);
+}
+
+Status GraphRunner::ReadNorm(const exec::Program& program) {
+  const graph::ValueId norm = program.compilation().gradient_norm;
+  if (norm == graph::kNone) return {};
+  const auto& outputs = program.graph().outputs;
+  const auto at = std::find(outputs.begin(), outputs.end(), norm);
+  float value = 0;
+  TENON_TRY(program.ReadOutput(static_cast<std::size_t>(at - outputs.begin()), &value, sizeof value));
+  gradient_norm_ = static_cast<double>(value);
+  return {};
+}
+
+Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
+  const bool whole = part.first && part.last;
+  TENON_ASSIGN(Compiled * compiled, Get(whole ? Purpose::kStep : Purpose::kAccumulate, batch.count));
   exec::Program& program = *compiled->program;
   TENON_TRY(FeedBatch(*compiled, batch));
-  learning_rate_ = static_cast<float>(learning_rate);
-  optimizer_step_ = step + 1;
-  if (compiled->learning_rate >= 0)
-    TENON_TRY(program.Feed(compiled->learning_rate, &learning_rate_, sizeof learning_rate_));
-  if (compiled->step >= 0) TENON_TRY(program.Feed(compiled->step, &optimizer_step_, sizeof optimizer_step_));
+  learning_rate_ = static_cast<float>(part.learning_rate);
+  optimizer_step_ = part.step + 1;
+  weight_ = static_cast<float>(part.weight);
+  start_ = part.first ? 1 : 0;
+  TENON_TRY(FeedUpdate(program));
+  TENON_TRY(FeedScalar(program, passes::kWeightInput, weight_));
+  TENON_TRY(FeedScalar(program, passes::kStartInput, start_));
   exec::RunOptions run;
   run.seed = static_cast<std::uint64_t>(config_.seed);
-  run.position = static_cast<std::uint64_t>(step);
+  run.position = static_cast<std::uint64_t>(part.position);
   TENON_TRY(program.RunToLoss(run));
   TENON_ASSIGN(const double loss, program.Loss());
-  if (!std::isfinite(loss)) return ExplainLoss(*compiled, batch, run, loss, step);
+  if (!std::isfinite(loss)) return ExplainLoss(*compiled, batch, run, loss, part.step);
   TENON_TRY(program.RunAfterLoss(run));
+  if (whole) TENON_TRY(ReadNorm(program));
+  if (whole || !part.last) return loss;
+  TENON_ASSIGN(Compiled * apply, Get(Purpose::kApply, 0));
+  TENON_TRY(FeedUpdate(*apply->program));
+  TENON_TRY(apply->program->Run(run));
+  TENON_TRY(ReadNorm(*apply->program));
   return loss;
 }
 
@@ -208,7 +274,7 @@ Status GraphRunner::ExplainLoss(Compiled& compiled, const Batch& batch, const ex
 }
 
 Result<StepRunner::Evaluation> GraphRunner::Evaluate(const Batch& batch) {
-  TENON_ASSIGN(Compiled * compiled, Get(false, batch.count));
+  TENON_ASSIGN(Compiled * compiled, Get(Purpose::kEvaluate, batch.count));
   TENON_TRY(FeedBatch(*compiled, batch));
   TENON_TRY(compiled->program->Run({}));
   TENON_TRY(compiled->program->ReadOutput(1, compiled->output.raw(), compiled->output.bytes()));
@@ -218,14 +284,16 @@ Result<StepRunner::Evaluation> GraphRunner::Evaluate(const Batch& batch) {
 }
 
 Status GraphRunner::Prepare(const Batch& like) {
-  TENON_TRY(Get(true, like.count));
-  return {};
+  if (config_.train.accumulate == 1) return Get(Purpose::kStep, like.count).status();
+  TENON_TRY(Get(Purpose::kAccumulate, like.count));
+  return Get(Purpose::kApply, 0).status();
 }
 
 void GraphRunner::AddTo(RunSummary& summary) const {
   summary.kernels = kernels_;
   summary.fusions = fusions_;
   summary.plan_cache = cache_;
+  summary.recomputed_nodes = recomputed_;
   summary.plan_mb = static_cast<double>(plan_bytes_) / (1 << 20);
 }
 

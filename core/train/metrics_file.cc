@@ -77,11 +77,13 @@ Status MetricsFile::End() {
   return file_.Append(line_);
 }
 
-Status MetricsFile::WriteStep(std::int64_t step, std::int64_t epoch, double loss, double lr, double step_ms) {
+Status MetricsFile::WriteStep(std::int64_t step, std::int64_t epoch, double loss, double lr, double step_ms,
+                              std::optional<double> grad_norm) {
   Begin(step, epoch);
   Add("loss", loss);
   Add("lr", lr);
   Add("step_ms", step_ms);
+  if (grad_norm) Add("grad_norm", *grad_norm);
   return End();
 }
 

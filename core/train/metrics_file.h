@@ -27,7 +27,9 @@ class MetricsFile {
   MetricsFile() = default;  // writes nothing
 
   // {"step": 10, "epoch": 1, "loss": 0.5, "lr": 0.02, "step_ms": 0.4}
-  Status WriteStep(std::int64_t step, std::int64_t epoch, double loss, double lr, double step_ms);
+  // and "grad_norm" where there is one.
+  Status WriteStep(std::int64_t step, std::int64_t epoch, double loss, double lr, double step_ms,
+                   std::optional<double> grad_norm = std::nullopt);
   // {"step": 40, "epoch": 1, "test_loss": 0.3, "test_accuracy": 0.9, ...}
   Status WriteEvaluation(std::int64_t step, std::int64_t epoch, std::span<const Metric> metrics);
 

@@ -1,11 +1,21 @@
 #pragma once
 
 #include <array>
+#include <optional>
+#include <string>
 #include <variant>
+#include <vector>
 
 namespace tenon {
 
 struct ConfigTable;
+
+// Parameters that are updated in another way than the rest.
+struct ParameterGroupConfig {
+  std::string match;     // pattern of parameter names
+  double lr_scale = 1.0;  // factor of the learning rate
+  std::optional<double> weight_decay;
+};
 
 // How weights are updated (section `optimizer`).
 struct SgdConfig {
@@ -14,6 +24,8 @@ struct SgdConfig {
   double momentum = 0.0;
   double weight_decay = 0.0;
   bool nesterov = false;
+  bool decay_bias_and_norm = true;
+  std::vector<ParameterGroupConfig> groups;
 };
 struct AdamConfig {
   static constexpr const char* kType = "adam";
@@ -21,6 +33,8 @@ struct AdamConfig {
   std::array<double, 2> betas{0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.0;
+  bool decay_bias_and_norm = true;
+  std::vector<ParameterGroupConfig> groups;
 };
 struct AdamWConfig {
   static constexpr const char* kType = "adamw";
@@ -28,11 +42,14 @@ struct AdamWConfig {
   std::array<double, 2> betas{0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.01;
+  bool decay_bias_and_norm = true;
+  std::vector<ParameterGroupConfig> groups;
 };
 using OptimizerConfig = std::variant<SgdConfig, AdamConfig, AdamWConfig>;
 
 double LearningRate(const OptimizerConfig& optimizer);
 
+const ConfigTable& ConfigTableOf(const ParameterGroupConfig*);
 const ConfigTable& ConfigTableOf(const SgdConfig*);
 const ConfigTable& ConfigTableOf(const AdamConfig*);
 const ConfigTable& ConfigTableOf(const AdamWConfig*);

@@ -1,11 +1,15 @@
 #include "core/train/run_config.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/base/text.h"
 #include "core/config/fields.h"
 #include "core/config/schema.h"
 #include "core/config/yaml_writer.h"
+#include "core/train/metric_name.h"
+#include "core/train/train_codec.h"
 
 namespace tenon {
 
@@ -229,7 +233,24 @@ bool IsDeviceName(const std::string& device) {
   return !index.empty() && index.size() <= 4 && index.find_first_not_of("0123456789") == std::string::npos;
 }
 
+// An early stop watches a number that the evaluations of the run give.
+void CheckEarlyStop(const ConfigNode& node, const RunConfig& run, ConfigReader& reader) {
+  if (!run.train.early_stop) return;
+  const Place place = PlaceOf(node, "train.early_stop.metric");
+  const std::string& metric = run.train.early_stop->metric;
+  const auto& metrics = run.eval.metrics;
+  if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) {
+    reader.Fail(place, "'train.early_stop.metric' is '{}', which 'eval.metrics' does not have; it has {}.", metric,
+                JoinAnd(metrics));
+  } else if (metric == "confusion_matrix") {
+    reader.Fail(place, "'train.early_stop.metric' needs a number; '{}' is a table.", metric);
+  }
+  if (run.eval.every == 0)
+    reader.Fail(PlaceOf(node, "eval.every"), "'train.early_stop' needs 'eval.every' above 0.");
+}
+
 void CheckRun(const ConfigNode& node, RunConfig& run, ConfigReader& reader) {
+  CheckEarlyStop(node, run, reader);
   if (const ConfigNode* name = node.Find("name"); name != nullptr && !IsFileName(run.name)) {
     reader.Fail(name->place(), "'name' becomes part of file names and must not be empty or hold a '/', but is {}.",
                 name->Describe());
@@ -256,11 +277,12 @@ const ConfigTable& ConfigTableOf(const RunConfig*) {
           Field("plugins", &T::plugins, "where plugins come from"),
           Field("data", &T::data, Required(), "what the run learns from"),
           Field("network", &T::network, Required(), "what is trained"),
+          Field("init_from", &T::init_from, "a file with first weights; absent: random ones"),
           Field("loss", &T::loss, "what is minimised"),
           Field("optimizer", &T::optimizer, "how weights are updated"),
           Field("schedule", &T::schedule, "how the learning rate changes"),
           Field("amp", &T::amp, "mixed precision"),
-          Field("train", &T::train, "how long to train"),
+          Field("train", &T::train, "how long and in what way to train"),
           Field("eval", &T::eval, "when and how to test"),
           Field("checkpoint", &T::checkpoint, "when and how to save"),
           Field("log", &T::log, "what is told while it runs"),
@@ -316,6 +338,15 @@ const ForeignKeys& KnownElsewhere() {
       {"experiment_name", "name"},
       {"num_threads", "threads"},
       {"metric", "eval.metrics"},
+      {"gradient_accumulation_steps", "train.accumulate"},
+      {"max_grad_norm", "train.clip_norm"},
+      {"clip_grad", "train.clip_norm"},
+      {"early_stopping_patience", "train.early_stop.patience"},
+      {"ema_decay", "train.ema"},
+      {"ckpt_path", "init_from"},
+      {"load_from", "init_from"},
+      {"milestones", "schedule.milestones"},
+      {"gradient_checkpointing", "train.recompute"},
   };
   return keys;
 }

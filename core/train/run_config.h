@@ -73,6 +73,7 @@ struct RunConfig {
   PluginsConfig plugins;
   DataConfig data;
   NetworkConfig network;
+  std::optional<InitFromConfig> init_from;
   LossConfig loss;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;

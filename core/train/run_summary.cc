@@ -28,6 +28,54 @@ Json Object(const std::map<std::string, Value>& items, Fn to_json) {
   return object;
 }
 
+template <class Value, class Fn>
+Json Maybe(const std::optional<Value>& value, Fn to_json) {
+  return value ? to_json(*value) : Json(nullptr);
+}
+
+void AddTraining(const RunSummary& s, Json* json) {
+  Json& out = *json;
+  out["schedule"] = Text(s.schedule);
+  out["accumulate"] = s.accumulate;
+  out["clipping"] = Maybe(s.clipping, [](const RunSummary::Clipping& clipping) {
+    return Json{{"norm", Number(clipping.norm)},
+                {"value", Number(clipping.value)},
+                {"clipped_steps", clipping.clipped_steps}};
+  });
+  out["parameter_groups"] = List(s.parameter_groups, [](const RunSummary::ParameterGroup& group) {
+    return Json{{"match", group.match},
+                {"lr_scale", Number(group.lr_scale)},
+                {"weight_decay", Number(group.weight_decay)},
+                {"parameters", group.parameters}};
+  });
+  out["frozen_parameters"] = s.frozen_parameters;
+  out["init_from"] = Maybe(s.init_from, [](const RunSummary::InitFrom& from) {
+    return Json{{"path", from.path},
+                {"loaded", from.loaded},
+                {"missing", from.missing},
+                {"extra", from.extra},
+                {"mismatched", from.mismatched}};
+  });
+  out["ema"] = Number(s.ema);
+  out["early_stop"] = Maybe(s.early_stop, [](const RunSummary::EarlyStop& stop) {
+    return Json{{"metric", stop.metric},
+                {"patience", stop.patience},
+                {"min_delta", Number(stop.min_delta)},
+                {"mode", stop.mode},
+                {"best", Number(stop.best)},
+                {"best_epoch", stop.best_epoch},
+                {"reached", stop.reached}};
+  });
+  out["validation_metrics"] = Object(s.validation_metrics, [](double value) { return Number(value); });
+  out["confusion_matrix"] = Maybe(s.confusion_matrix, [](const RunSummary::Matrix& matrix) {
+    return Json{{"file", matrix.file},
+                {"classes", matrix.classes},
+                {"samples", matrix.samples},
+                {"right", matrix.right}};
+  });
+  out["recomputed_nodes"] = s.recomputed_nodes;
+}
+
 Json ToObject(const RunSummary& s) {
   Json json;
   json["status"] = s.status;
@@ -72,6 +120,7 @@ Json ToObject(const RunSummary& s) {
   json["warnings"] = s.warnings;
   json["rank"] = s.rank;
   json["world_size"] = s.world_size;
+  AddTraining(s, &json);
   return json;
 }
 

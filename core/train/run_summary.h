@@ -63,6 +63,45 @@ struct RunSummary {
   std::vector<std::string> warnings;
   std::int64_t rank = 0;
   std::int64_t world_size = 1;
+
+  // What of `train`, `optimizer` and `eval` was in force, and what came of it.
+  std::string schedule;
+  std::int64_t accumulate = 1;  // batches a step
+  struct Clipping {
+    std::optional<double> norm, value;  // the limits
+    std::int64_t clipped_steps = 0;     // whose norm was above the limit
+  };
+  std::optional<Clipping> clipping;
+  struct ParameterGroup {
+    std::string match;
+    double lr_scale = 1, weight_decay = 0;
+    std::int64_t parameters = 0;
+  };
+  std::vector<ParameterGroup> parameter_groups;
+  std::int64_t frozen_parameters = 0;
+  struct InitFrom {
+    std::string path;
+    std::int64_t loaded = 0, missing = 0, extra = 0, mismatched = 0;
+  };
+  std::optional<InitFrom> init_from;
+  std::optional<double> ema;  // decay of the averages that the evaluations used
+  struct EarlyStop {
+    std::string metric;
+    std::int64_t patience = 0;
+    double min_delta = 0;
+    std::string mode;
+    std::optional<double> best;
+    std::int64_t best_epoch = 0;
+    bool reached = false;
+  };
+  std::optional<EarlyStop> early_stop;
+  std::map<std::string, double> validation_metrics;
+  struct Matrix {
+    std::string file;
+    std::int64_t classes = 0, samples = 0, right = 0;
+  };
+  std::optional<Matrix> confusion_matrix;
+  std::int64_t recomputed_nodes = 0;
 };
 
 // The text of summary.json, ended by a newline.

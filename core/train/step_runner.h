@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,15 +16,31 @@
 
 namespace tenon {
 
+// A batch's place in a step. The gradients of a step are the sum over its batches, each times its weight.
+struct StepPart {
+  double learning_rate = 0;
+  std::int64_t step = 0;      // from 0
+  std::int64_t position = 0;  // of the batch in the run: where random numbers start
+  double weight = 1;          // its share of the samples of the step
+  bool first = true, last = true;
+};
+
 // Runs training and evaluation steps of one network on one device, by a compiled program or operator by operator. One
 // thread.
 class StepRunner {
  public:
   virtual ~StepRunner() = default;
 
-  // One step: forward, backward, update. Returns the loss. A loss that is not finite is an error that names the first
-  // operator whose result is not, and leaves parameters and optimiser state as they were. `step` counts from 0.
-  virtual Result<double> Train(const Batch& batch, double learning_rate, std::int64_t step) = 0;
+  // One batch of a step: forward, backward and, after the last one, the update. Returns the loss of the batch. A loss that
+  // is not finite is an error that names the first operator whose result is not, and leaves parameters and optimiser
+  // state as they were.
+  virtual Result<double> Train(const Batch& batch, const StepPart& part) = 0;
+  // A step of one batch; `step` counts from 0.
+  Result<double> Train(const Batch& batch, double learning_rate, std::int64_t step) {
+    return Train(batch, StepPart{.learning_rate = learning_rate, .step = step, .position = step});
+  }
+  // Joint L2 norm of the gradients of the last update before they were clipped; nothing without clipping by norm.
+  virtual std::optional<double> GradientNorm() const = 0;
 
   struct Evaluation {
     double loss = 0;       // mean over the batch
@@ -34,7 +51,7 @@ class StepRunner {
   // Makes parameters and states without a step, so that they can be loaded or saved.
   virtual Status Prepare(const Batch& like) = 0;
   virtual exec::Variables& variables() = 0;
-  // Names of parameters and running statistics, in the order of the layers; and of optimiser states.
+  // Names of parameters and running statistics, in the order of the layers; and of optimiser states and averages.
   virtual std::vector<std::string> ParameterNames() const = 0;
   virtual std::vector<std::string> OptimizerStateNames() const = 0;
   // Adds kernels, fusions, plan cache and plan size.
@@ -44,8 +61,13 @@ class StepRunner {
 struct StepRunnerOptions {
   const RunConfig* config = nullptr;  // must outlive the runner
   SampleLayout layout;                // of the data
+  const std::map<std::string, Tensor>* first_values = nullptr;  // in place of random ones, by name; must outlive it
   std::string graphs_folder;          // where save_graphs writes; empty: nowhere
 };
+
+// Gives the variables of a network their first values, and averages of trained parameters the same ones.
+Status KeepFirstValues(const StepRunnerOptions& options, const Network::Build& build, const graph::Graph& graph,
+                       const std::vector<graph::ValueId>& trained, exec::Variables& variables);
 
 // mode: graph. Programs are compiled once per batch size and kept, the least recently used beyond 64 dropped.
 Result<std::unique_ptr<StepRunner>> MakeGraphRunner(exec::Runtime& runtime, const Network& network,

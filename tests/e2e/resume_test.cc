@@ -56,14 +56,59 @@ TEST(Resume, ByStairsWithWarmUp) {
   ExpectResumesTheSame({"schedule.type=step", "schedule.every=1", "schedule.warmup_steps=20"});
 }
 
-TEST(Resume, AStoppedStepCountGoesOnInMidEpoch) {
+// A run that stops after 18 steps of 13 an epoch.
+void ExpectGoesOnInMidEpoch(const std::vector<std::string>& settings, const std::string& stopped = "2_5",
+                            const std::string& end = "3_13") {
   const RunCase straight(kSections), parts(kSections);
-  ASSERT_EQ(straight.Train({"train.epochs=3"}).exit_code, 0);
-  ASSERT_EQ(parts.Train({"train.epochs=3", "train.steps=18"}).exit_code, 0);
-  EXPECT_FALSE(parts.Checkpoint("2_5").empty());
-  ASSERT_EQ(parts.Train({"train.epochs=3"}, {"--resume"}).exit_code, 0);
-  EXPECT_EQ(straight.Checkpoint("3_13"), parts.Checkpoint("3_13"));
+  auto all = settings, some = settings;
+  all.push_back("train.epochs=3");
+  some.insert(some.end(), {"train.epochs=3", "train.steps=18"});
+  ASSERT_EQ(straight.Train(all).exit_code, 0);
+  ASSERT_EQ(parts.Train(some).exit_code, 0);
+  EXPECT_FALSE(parts.Checkpoint(stopped).empty());
+  ASSERT_EQ(parts.Train(all, {"--resume"}).exit_code, 0);
+  ASSERT_FALSE(straight.Checkpoint(end).empty());
+  EXPECT_EQ(straight.Checkpoint(end), parts.Checkpoint(end));
   EXPECT_EQ(straight.Summary().at("train_loss").back(), parts.Summary().at("train_loss").back());
+}
+
+TEST(Resume, AStoppedStepCountGoesOnInMidEpoch) { ExpectGoesOnInMidEpoch({}); }
+
+// Three batches of 16 a step: 13 batches make 5 steps an epoch, the last one of one batch of 8.
+const std::vector<std::string> kEverything = {
+    "train.accumulate=3",      "train.clip_norm=0.5",        "train.ema=0.9",
+    "train.freeze=[conv1.*]",  "train.recompute=[relu1]",    "optimizer.weight_decay=0.01",
+    "optimizer.decay_bias_and_norm=false",                   "optimizer.groups=[{match: linear1.*, lr_scale: 0.5}]",
+    "schedule={type: one_cycle, warmup_steps: 4}",           "train.early_stop={patience: 50}",
+    "data.split={test: every_5, validation: every_10}"};
+
+std::vector<std::string> Everything(const std::string& mode) {
+  auto settings = kEverything;
+  settings.push_back("mode=" + mode);
+  return settings;
+}
+
+TEST(Resume, WithEverythingThatATrainerHas) {
+  for (const char* mode : {"graph", "pynative"}) {
+    const RunCase straight(kSections), halves(kSections);
+    // A cycle over the whole run: the length of both parts must be known.
+    auto all = Everything(mode), part = Everything(mode);
+    all.push_back("train.epochs=4");
+    part.insert(part.end(), {"train.epochs=4", "checkpoint.steps=1", "checkpoint.keep=100"});
+    ASSERT_EQ(straight.Train(all).exit_code, 0);
+    ASSERT_EQ(halves.Train(part).exit_code, 0);
+    const std::string end = straight.Checkpoint("4_4");
+    ASSERT_FALSE(end.empty()) << mode;
+    EXPECT_EQ(end, halves.Checkpoint("4_4"));
+    for (const char* from : {"1_1", "1_4", "2_3", "3_4"}) {
+      const RunCase resumed(kSections);
+      const ToolResult result =
+          resumed.Train(all, {"--resume", halves.output() + "/checkpoints/t-" + std::string(from) + ".ckpt"});
+      ASSERT_EQ(result.exit_code, 0) << result.err;
+      EXPECT_EQ(end, resumed.Checkpoint("4_4")) << mode << " from " << from;
+      EXPECT_EQ(straight.Summary().at("test_loss"), resumed.Summary().at("test_loss"));
+    }
+  }
 }
 
 // Sends `signal` when the first steps are on record. The run is long enough not to be done by then.
@@ -91,6 +136,20 @@ TEST(Resume, AnInterruptedRunEndsAsIfItHadNotBeen) {
   ASSERT_EQ(second.exit_code, 0) << second.err;
   ASSERT_FALSE(straight.Checkpoint("120_13").empty());
   EXPECT_EQ(straight.Checkpoint("120_13"), stopped.Checkpoint("120_13"));
+}
+
+// The signal comes within a step of many batches: the step is finished, and the run goes on behind it.
+TEST(Resume, AnInterruptedSumOfBatchesIsFinished) {
+  for (const char* mode : {"graph", "pynative"}) {
+    const std::vector<std::string> settings = {"mode=" + std::string(mode), "data.batch=2", "train.accumulate=25",
+                                               "train.epochs=60", "log.every=1", "checkpoint.every=200"};
+    const RunCase straight(kSections), stopped(kSections);
+    ASSERT_EQ(straight.Train(settings).exit_code, 0);
+    ASSERT_EQ(Interrupt(stopped, settings, SIGINT).exit_code, 130);
+    ASSERT_EQ(stopped.Train(settings, {"--resume"}).exit_code, 0);
+    ASSERT_FALSE(straight.Checkpoint("60_4").empty());
+    EXPECT_EQ(straight.Checkpoint("60_4"), stopped.Checkpoint("60_4"));
+  }
 }
 
 TEST(Resume, SigtermSavesToo) {
@@ -129,6 +188,10 @@ TEST_F(RefusedResume, AnotherSeed) {
 }
 TEST_F(RefusedResume, ALargerBatch) { EXPECT_NE(Refuse({"data.batch=32"}).find("batch of 16"), std::string::npos); }
 TEST_F(RefusedResume, ASmallerBatch) { EXPECT_NE(Refuse({"data.batch=8"}).find("batch of 16"), std::string::npos); }
+
+TEST_F(RefusedResume, AnotherAccumulation) {
+  EXPECT_NE(Refuse({"train.accumulate=2"}).find("train.accumulate 1; this run has 2"), std::string::npos);
+}
 
 TEST_F(RefusedResume, AnotherOptimizer) {
   const std::string err = Refuse({"optimizer.type=sgd", "optimizer.momentum=0.9"});

@@ -1,6 +1,8 @@
 // The optimisers of domain tenon. Listed values: three steps of PyTorch 2.15's optimisers in float64 on two parameters.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/support/op_case.h"
 
 namespace tenon::testing {
@@ -112,6 +114,64 @@ TEST(Optimizers, NameWhatIsWrong) {
               .attrs = {{"count", std::int64_t{1}}},
               .domain = "tenon"},
              "The step of an optimiser counts from 1; it is 0.");
+}
+
+// Expected values: the definitions, by hand.
+TEST(Accumulate, AddsWeightedGradients) {
+  const OpDef* accumulate = BuiltinOps().Find("tenon", "Accumulate").value();
+  EXPECT_EQ(accumulate->updates_first_input(), 2);
+  const auto run = [](std::int64_t start, const Tensor& sum, const Tensor& gradient) {
+    return Outputs({.op = "Accumulate",
+                    .inputs = {F32({}, {0.25}), I64({}, {start}), sum, gradient},
+                    .expect = {},
+                    .attrs = {{"count", std::int64_t{1}}},
+                    .domain = "tenon"})[0];
+  };
+  ExpectNear(run(0, F32({2}, {1, 2}), F32({2}, {4, -8})), F32({2}, {2, 0}), 1e-6, "next batch");
+  ExpectNear(run(1, F32({2}, {1, 2}), F32({2}, {4, -8})), F32({2}, {1, -2}), 1e-6, "first batch");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  ExpectNear(run(1, F32({2}, {nan, nan}), F32({2}, {4, -8})), F32({2}, {1, -2}), 1e-6, "old values are forgotten");
+}
+
+TEST(MovingAverage, KeepsAShareOfTheOldValue) {
+  const auto outputs = Outputs({.op = "MovingAverage",
+                                .inputs = {F64({2}, {1, 2}), F64({1}, {0}), F64({2}, {3, 2}), F64({1}, {10})},
+                                .expect = {},
+                                .attrs = {{"count", std::int64_t{2}}, {"decay", 0.75}},
+                                .domain = "tenon"});
+  ExpectNear(outputs[0], F64({2}, {1.5, 2}), 1e-12, "first average");
+  ExpectNear(outputs[1], F64({1}, {2.5}), 1e-12, "second average");
+  CheckFails({.op = "MovingAverage",
+              .inputs = {F32({1}, {0}), F32({1}, {0})},
+              .expect = {},
+              .attrs = {{"count", std::int64_t{1}}, {"decay", 1.5}},
+              .domain = "tenon"},
+             "The decay of a moving average is 1.5; it must be in [0, 1].");
+}
+
+// clip_by_global_norm(1.0) of {2, 3, 1, 2} and {1, 4, 3, 1} in MindSpore 2.10: norm 6.708203932, first element
+// 0.298142397, largest 0.596284794.
+TEST(ClipFactor, FollowsMindSpore) {
+  const auto factor = [](double limit) {
+    return Outputs({.op = "ClipFactor",
+                    .inputs = {F32({4}, {2, 3, 1, 2}), F32({2, 2}, {1, 4, 3, 1})},
+                    .expect = {},
+                    .attrs = {{"max_norm", limit}},
+                    .domain = "tenon",
+                    .outputs = 2});
+  };
+  const auto small = factor(1.0), large = factor(7.0);
+  ExpectNear(small[1], F32({}, {6.708203932}), 1e-6, "norm");
+  ExpectNear(small[0], F32({}, {0.298142397 / 2}), 1e-7, "factor");
+  ExpectNear(small[0], F32({}, {0.596284794 / 4}), 1e-7, "factor");
+  ExpectNear(large[0], F32({}, {1}), 0, "factor of small gradients");
+  CheckFails({.op = "ClipFactor",
+              .inputs = {F32({1}, {0})},
+              .expect = {},
+              .attrs = {{"max_norm", 0.0}},
+              .domain = "tenon",
+              .outputs = 2},
+             "max_norm is 0; it must be above 0.");
 }
 
 }  // namespace

@@ -114,6 +114,8 @@ Pass FindPass(const std::string& name) {
 void Configure(Compilation& state, const std::map<std::string, std::string>& settings) {
   const auto loss = settings.find("loss");
   if (loss != settings.end()) state.loss = state.graph.FindValue(loss->second);
+  const auto recompute = settings.find("recompute");
+  if (recompute != settings.end()) state.recompute = Split(recompute->second, ',');
   const auto trained = settings.find("trained");
   if (trained != settings.end()) {
     for (const std::string& name : Split(trained->second, ','))

@@ -39,12 +39,14 @@ void AddTrain(CLI::App& app, Command& command) {
                         "Go on from a checkpoint; without a value from the newest of the output folder.");
   resume->expected(0, 1)->type_name("[CKPT]");
   train->add_flag("--lenient", options->lenient, "Take what fits of a checkpoint and say what did not.");
-  train->add_option("--repeat-seeds", options->repeat_seeds,
-                    "Train once per seed, such as 1,2,3, and print mean and spread.");
+  auto seeds = std::make_shared<std::string>();
+  CLI::Option* repeat =
+      train->add_option("--repeat-seeds", *seeds, "Train once per seed, such as 1,2,3, and print mean and spread.");
   train->add_option("--output", options->output, "Folder of the run, in place of the file's `output`.");
   train->add_flag("--dry-run", options->dry_run, "Open data and plugins, plan, and train nothing.");
-  train->callback([options, resume, &command] {
+  train->callback([options, resume, seeds, repeat, &command] {
     options->resume = resume->count() > 0;
+    if (repeat->count() > 0) options->repeat_seeds = *seeds;
     command = [options] { return RunTrain(*options); };
   });
 }

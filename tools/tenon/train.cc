@@ -1,9 +1,11 @@
 #include "tools/tenon/train.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
 #include "core/base/text.h"
 #include "core/train/trainer.h"
@@ -14,12 +16,15 @@ namespace {
 
 Result<std::vector<std::int64_t>> ParseSeeds(const std::string& text) {
   std::vector<std::int64_t> seeds;
+  TENON_INVALID_IF(Trim(text).empty(), "--repeat-seeds takes whole numbers such as 1,2,3; there is none.");
   for (const std::string& part : Split(text, ',')) {
     const std::string_view word = Trim(part);
     std::int64_t seed = 0;
     const auto parsed = std::from_chars(word.data(), word.data() + word.size(), seed);
     TENON_INVALID_IF(word.empty() || parsed.ec != std::errc() || parsed.ptr != word.data() + word.size() || seed < 0,
                      "--repeat-seeds takes whole numbers such as 1,2,3; '{}' is none.", part);
+    TENON_INVALID_IF(std::find(seeds.begin(), seeds.end(), seed) != seeds.end(),
+                     "--repeat-seeds names the seed {} twice.", seed);
     seeds.push_back(seed);
   }
   return seeds;
@@ -53,29 +58,33 @@ int RunOnce(const TrainerOptions& options, RunSummary* summary) {
   return 0;
 }
 
-void PrintSpread(const char* name, const std::vector<double>& values) {
+void PrintSpread(const std::string& name, const std::vector<double>& values) {
   double mean = 0, spread = 0;
   for (const double value : values) mean += value / static_cast<double>(values.size());
   for (const double value : values) spread += (value - mean) * (value - mean);
   spread = values.size() > 1 ? std::sqrt(spread / static_cast<double>(values.size() - 1)) : 0.0;
-  std::printf("%s over %zu seeds: mean %.4f, standard deviation %.4f\n", name, values.size(), mean, spread);
+  std::printf("%s over %zu seeds: mean %.4f, standard deviation %.4f\n", name.c_str(), values.size(), mean, spread);
 }
 
+// One run after the other; the first that fails ends them all.
 int RunSeeds(TrainerOptions options, const std::vector<std::int64_t>& seeds) {
   const std::filesystem::path base = options.config.output.resolved;
-  std::vector<double> accuracies, losses;
+  std::map<std::string, std::vector<double>> values;  // by metric
   for (const std::int64_t seed : seeds) {
     options.config.seed = seed;
     options.config.output.resolved = base / fmt::format("seed_{}", seed);
     RunSummary summary;
     std::printf("seed %ld\n", static_cast<long>(seed));
     const int code = RunOnce(options, &summary);
-    if (code != 0) return code;
-    if (summary.test_accuracy) accuracies.push_back(*summary.test_accuracy);
-    if (summary.test_loss) losses.push_back(*summary.test_loss);
+    if (code != 0) {
+      std::fflush(stdout);
+      std::fprintf(stderr, "error: The run with seed %ld ended with exit code %d.\n", static_cast<long>(seed), code);
+      return code;
+    }
+    for (const auto& metric : summary.validation_metrics) values["validation " + metric.first].push_back(metric.second);
+    for (const auto& metric : summary.test_metrics) values["test " + metric.first].push_back(metric.second);
   }
-  if (!losses.empty()) PrintSpread("test loss", losses);
-  if (!accuracies.empty()) PrintSpread("test accuracy", accuracies);
+  for (const auto& metric : values) PrintSpread(metric.first, metric.second);
   return 0;
 }
 
@@ -94,8 +103,8 @@ int RunTrain(const TrainOptions& options) {
   trainer.dry_run = options.dry_run;
   if (options.lenient && !options.resume)
     return cli::Report(InvalidArgument("--lenient says how to take a checkpoint and needs --resume."));
-  if (!options.repeat_seeds.empty()) {
-    auto seeds = ParseSeeds(options.repeat_seeds);
+  if (options.repeat_seeds) {
+    auto seeds = ParseSeeds(*options.repeat_seeds);
     if (!seeds.ok()) return cli::Report(seeds.status());
     return RunSeeds(std::move(trainer), *seeds);
   }

@@ -14,8 +14,8 @@ struct TrainOptions {
   bool resume = false;
   std::string resume_from;
   bool lenient = false;
-  std::string repeat_seeds;  // "1,2,3"; empty: the seed of the file
-  std::string output;        // --output; empty: that of the file
+  std::optional<std::string> repeat_seeds;  // "1,2,3"; absent: the seed of the file
+  std::string output;                       // --output; empty: that of the file
   bool dry_run = false;
 };
 

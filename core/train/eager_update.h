@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/exec/eager.h"
+#include "core/passes/pass.h"
+
+namespace tenon {
+
+// What follows the gradients in mode pynative (clipping, sums over several batches, the optimiser, averages): the nodes
+// that the passes append for the compiled engine, run one by one on gradients of the tape. Variables are updated where
+// they lie.
+class EagerUpdate {
+ public:
+  // `plan`: trained parameters and their gradients (inputs or states), and what to do with them. `variable` gives the
+  // memory of a parameter or state.
+  using VariableFn = std::function<Result<exec::EagerTensor>(const graph::ValueInfo& value)>;
+  static Result<EagerUpdate> Make(passes::Compilation plan, exec::EagerEngine& engine, const VariableFn& variable);
+
+  struct Feeds {
+    double learning_rate = 0;
+    std::int64_t step = 1;
+    double weight = 1;
+    bool start = true;
+    std::span<const exec::EagerTensor> gradients = {};  // by position in plan.trained, where they are inputs
+  };
+  Status Run(const Feeds& feeds);
+  // Joint norm of the gradients of the last run; nothing where the plan does not clip by norm.
+  std::optional<double> gradient_norm() const { return gradient_norm_; }
+
+ private:
+  explicit EagerUpdate(exec::EagerEngine& engine) : engine_(&engine) {}
+  Result<exec::EagerTensor> Feed(graph::ValueId id, const Feeds& feeds) const;
+
+  exec::EagerEngine* engine_;
+  graph::Graph graph_;
+  graph::ValueId norm_ = graph::kNone;
+  std::vector<graph::ValueId> inputs_;
+  std::vector<int> gradient_of_;           // by position in inputs_; -1: a scalar
+  std::vector<exec::EagerTensor> values_;  // by value; variables and constants stay
+  std::vector<exec::EagerOp*> ops_;        // by node
+  std::vector<exec::EagerSite> sites_;     // by node
+  std::optional<double> gradient_norm_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,40 @@
+#include "core/train/metric_name.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace tenon {
+namespace {
+
+constexpr const char* kNames[] = {"loss", "accuracy", "perplexity", "f1_macro", "f1_micro", "confusion_matrix",
+                                  "mae",  "mse"};
+constexpr const char* kLowIsBetter[] = {"loss", "perplexity", "mae", "mse"};
+constexpr std::string_view kTop = "top_";
+
+}  // namespace
+
+bool IsMetricName(const std::string& name) {
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) || TopKOf(name);
+}
+
+std::string MetricNames() {
+  std::string text;
+  for (const char* name : kNames) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text + " or top_K (such as top_5)";
+}
+
+std::optional<std::int64_t> TopKOf(const std::string& name) {
+  if (!name.starts_with(kTop)) return std::nullopt;
+  std::int64_t k = 0;
+  const char* begin = name.data() + kTop.size();
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(begin, end, k);
+  if (parsed.ec != std::errc() || parsed.ptr != end || k < 1 || *begin == '0') return std::nullopt;
+  return k;
+}
+
+bool LowerIsBetter(const std::string& name) {
+  return std::find(std::begin(kLowIsBetter), std::end(kLowIsBetter), name) != std::end(kLowIsBetter);
+}
+
+}  // namespace tenon

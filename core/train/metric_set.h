@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/data/loader.h"
+#include "core/train/run_config.h"
+#include "core/train/step_runner.h"
+
+namespace tenon {
+
+// counts[label * classes + prediction].
+struct ConfusionMatrix {
+  std::int64_t classes = 0;
+  std::vector<std::int64_t> counts;
+
+  void Add(std::int64_t label, std::int64_t prediction) {
+    ++counts[static_cast<std::size_t>(label * classes + prediction)];
+  }
+  std::int64_t samples() const;
+  std::int64_t right() const;
+  // Mean of the F1 scores of the classes that occur as label or prediction.
+  double MacroF1() const;
+  // F1 over all decisions together; with one class a sample it is the accuracy.
+  double MicroF1() const;
+  // A line a label: how often each class was predicted.
+  std::string ToCsv() const;
+};
+
+// The metrics of one pass over a part of the data.
+//   loss              mean over the samples                perplexity   exp of it
+//   accuracy          part whose largest output is at the label; the first of equal ones counts
+//   top_K             part whose label is among the K largest outputs
+//   f1_macro, f1_micro, confusion_matrix                   of the predicted classes
+//   mae, mse          mean absolute, mean squared difference of outputs and labels
+// Classes stand on the axis that ClassAxis names; labels below 0 are passed over.
+class MetricSet {
+ public:
+  explicit MetricSet(const std::vector<std::string>& names);
+
+  Status Add(const StepRunner::Evaluation& result, const Batch& batch);
+  std::map<std::string, double> Values() const;
+  bool has_matrix() const { return wants_matrix_; }
+  const ConfusionMatrix& matrix() const { return matrix_; }
+
+ private:
+  Status AddClasses(const Tensor& output, const Tensor& labels);
+  void AddDifferences(const Tensor& output, const Tensor& labels);
+
+  std::vector<std::string> names_;
+  std::vector<std::int64_t> ks_;  // of the top_K metrics
+  bool wants_classes_ = false, wants_matrix_ = false, wants_differences_ = false;
+  double loss_ = 0, absolute_ = 0, squared_ = 0;
+  std::int64_t samples_ = 0, decisions_ = 0, right_ = 0, differences_ = 0;
+  std::vector<std::int64_t> among_;  // by position in ks_
+  ConfusionMatrix matrix_;
+};
+
+// The metrics that go with labels and loss of a run: those configured; of the default list those that fit. An error points
+// at the metric. The types are those of a batch.
+Result<std::vector<std::string>> MetricsOf(const RunConfig& config, const ValueType& labels, const ValueType& output);
+
+}  // namespace tenon

@@ -1,0 +1,115 @@
+#include "core/train/run_position.h"
+
+#include <algorithm>
+
+namespace tenon {
+namespace {
+
+template <class T>
+std::optional<T> Extra(const RunState& state, std::string_view name) {
+  for (const NamedTensor& extra : state.extra) {
+    if (extra.name == name && extra.tensor.dtype() == DTypeOf<T>::value) return extra.tensor.data<T>()[0];
+  }
+  return std::nullopt;
+}
+
+Status CheckSame(const RunState& state, std::string_view name, std::int64_t mine, const char* what,
+                 std::optional<std::int64_t> absent = std::nullopt) {
+  const auto there = Extra<std::int64_t>(state, name);
+  const std::optional<std::int64_t> theirs = there ? there : absent;
+  TENON_INVALID_IF(theirs && *theirs != mine,
+                   "The checkpoint is of a run with {0} {1}; this run has {2}: its place in the epoch would be another.",
+                   what, *theirs, mine);
+  return {};
+}
+
+Status AddTensors(StepRunner& runner, const std::vector<std::string>& names, std::vector<NamedTensor>* out) {
+  for (const std::string& name : names) {
+    TENON_ASSIGN(Tensor value, runner.variables().Get(name));
+    out->push_back({name, std::move(value)});
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string RunPosition::Name() const { return fmt::format("{}_{}", epoch, step_in_epoch); }
+
+double RunPosition::train_loss() const {
+  return loss_sum / static_cast<double>(std::max<std::int64_t>(loss_samples, 1));
+}
+
+void RunPosition::NextEpoch() {
+  ++epoch;
+  step_in_epoch = 0;
+  loss_sum = 0;
+  loss_samples = 0;
+}
+
+Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position, StepRunner& runner,
+                            const EarlyStop* stop) {
+  RunState state;
+  TENON_TRY(AddTensors(runner, runner.ParameterNames(), &state.parameters));
+  TENON_TRY(AddTensors(runner, runner.OptimizerStateNames(), &state.optimizer_state));
+  state.epoch = position.epoch;
+  state.step_in_epoch = position.step_in_epoch;
+  state.global_step = position.global_step;
+  state.seed = config.seed;
+  state.learning_rate = position.learning_rate;
+  if (const auto* sgd = std::get_if<SgdConfig>(&config.optimizer); sgd != nullptr && sgd->momentum != 0)
+    state.momentum = sgd->momentum;
+  state.extra.push_back({"train.batch", Tensor::Scalar(config.data.batch)});
+  if (config.train.accumulate > 1) state.extra.push_back({"train.accumulate", Tensor::Scalar(config.train.accumulate)});
+  state.extra.push_back({"train.loss_sum", Tensor::Scalar(position.loss_sum)});
+  state.extra.push_back({"train.loss_samples", Tensor::Scalar(position.loss_samples)});
+  if (stop == nullptr) return state;
+  const EarlyStop::State watched = stop->state();
+  if (watched.best) state.extra.push_back({"train.early_stop_best", Tensor::Scalar(*watched.best)});
+  state.extra.push_back({"train.early_stop_best_epoch", Tensor::Scalar(watched.best_epoch)});
+  state.extra.push_back({"train.early_stop_without_better", Tensor::Scalar(watched.without_better)});
+  return state;
+}
+
+Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state) {
+  TENON_INVALID_IF(state.seed != config.seed,
+                   "The checkpoint is of a run with seed {}; this run has seed {}: its batches would differ.",
+                   state.seed, config.seed);
+  TENON_TRY(CheckSame(state, "train.batch", config.data.batch, "a batch of"));
+  TENON_TRY(CheckSame(state, "train.accumulate", config.train.accumulate, "train.accumulate", 1));
+  RunPosition position;
+  position.epoch = std::max<std::int64_t>(state.epoch, 1);
+  position.step_in_epoch = state.step_in_epoch;
+  position.global_step = state.global_step;
+  position.learning_rate = state.learning_rate;
+  position.loss_sum = Extra<double>(state, "train.loss_sum").value_or(0);
+  position.loss_samples = Extra<std::int64_t>(state, "train.loss_samples").value_or(0);
+  return position;
+}
+
+void RestoreEarlyStop(const RunState& state, EarlyStop* stop) {
+  EarlyStop::State watched;
+  watched.best = Extra<double>(state, "train.early_stop_best");
+  watched.best_epoch = Extra<std::int64_t>(state, "train.early_stop_best_epoch").value_or(0);
+  watched.without_better = Extra<std::int64_t>(state, "train.early_stop_without_better").value_or(0);
+  stop->Restore(watched);
+}
+
+Result<MatchReport> RestoreTensors(const Checkpoint& checkpoint, StepRunner& runner, bool lenient) {
+  std::vector<TensorTarget> targets;
+  for (const auto& names : {runner.ParameterNames(), runner.OptimizerStateNames()}) {
+    for (const std::string& name : names) {
+      const auto* variable = runner.variables().Find(name);
+      targets.push_back({name, variable->dtype, variable->shape});
+    }
+  }
+  MatchOptions match;
+  match.lenient = lenient;
+  match.ignore = [](const std::string& name) { return IsRunScalarName(name); };
+  TENON_ASSIGN(MatchReport report, MatchTensors(checkpoint, targets, match));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (report.tensors[i] != nullptr) TENON_TRY(runner.variables().Set(targets[i].name, *report.tensors[i]));
+  }
+  return report;
+}
+
+}  // namespace tenon

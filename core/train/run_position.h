@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/train/checkpoint_state.h"
+#include "core/train/early_stop.h"
+#include "core/train/run_config.h"
+#include "core/train/step_runner.h"
+
+namespace tenon {
+
+// Where a run stands, beside its tensors.
+struct RunPosition {
+  std::int64_t epoch = 1;  // the current one, from 1
+  std::int64_t step_in_epoch = 0, global_step = 0;  // steps done
+  double loss_sum = 0;                              // of the epoch, weighted by samples
+  std::int64_t loss_samples = 0;
+  double learning_rate = 0;  // of the last step
+
+  std::string Name() const;  // "3_120", as in the names of checkpoints
+  double train_loss() const;
+  void NextEpoch();
+};
+
+// Everything a checkpoint holds; `stop` may be null.
+Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position, StepRunner& runner,
+                            const EarlyStop* stop);
+
+// The position of a checkpoint of the same run. Refuses another seed, batch or accumulation: the batches would differ.
+Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state);
+// Best value and patience of a checkpoint; nothing where it has none.
+void RestoreEarlyStop(const RunState& state, EarlyStop* stop);
+
+// Puts the tensors of a checkpoint into a prepared runner; lenient takes what fits.
+Result<MatchReport> RestoreTensors(const Checkpoint& checkpoint, StepRunner& runner, bool lenient);
+
+}  // namespace tenon

@@ -1,0 +1,85 @@
+#include "core/train/run_report.h"
+
+#include <sys/resource.h>
+
+#include "core/train/checkpoint.h"
+
+namespace tenon {
+namespace {
+
+double PeakRssMb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024.0;
+}
+
+double Mb(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+}  // namespace
+
+void AddConfig(RunSummary* summary, const RunConfig& config) {
+  summary->seed = config.seed;
+  summary->device = config.device;
+  summary->mode = config.mode == RunMode::kGraph ? "graph" : "pynative";
+  summary->threads = config.threads;
+  summary->schedule = KindOf(config.schedule);
+  summary->accumulate = config.train.accumulate;
+  summary->ema = config.train.ema;
+  if (config.train.clip_norm || config.train.clip_value) {
+    summary->clipping.emplace();
+    summary->clipping->norm = config.train.clip_norm;
+    summary->clipping->value = config.train.clip_value;
+  }
+}
+
+void AddPlan(RunSummary* summary, const ParameterPlan& plan) {
+  for (const ParameterPlan::Group& group : plan.groups)
+    summary->parameter_groups.push_back(
+        {group.match, group.lr_scale, group.weight_decay, static_cast<std::int64_t>(group.parameters.size())});
+  summary->frozen_parameters = static_cast<std::int64_t>(plan.frozen.size());
+}
+
+void AddRuntime(RunSummary* summary, const RunConfig& config, exec::Runtime& runtime) {
+  summary->threads = runtime.threads();
+  summary->peak_rss_mb = PeakRssMb();
+  summary->device_peak_mb = Mb(runtime.device().peak_bytes());
+  const CopyCounts& copies = runtime.device().copies();
+  if (copies.to_device > 0)
+    summary->copies.push_back({"host", config.device, copies.to_device, Mb(copies.to_device_bytes)});
+  if (copies.to_host > 0) summary->copies.push_back({config.device, "host", copies.to_host, Mb(copies.to_host_bytes)});
+  for (const Plugin* plugin : runtime.registry().plugins())
+    summary->plugins.push_back({plugin->id(), plugin->version(), plugin->library().path()});
+  for (const std::string& warning : runtime.registry().warnings()) summary->warnings.push_back(warning);
+}
+
+void AddRunner(RunSummary* summary, StepRunner& runner) {
+  runner.AddTo(*summary);
+  std::vector<NamedTensor> parameters;
+  for (const std::string& name : runner.ParameterNames()) {
+    if (auto value = runner.variables().Get(name); value.ok()) parameters.push_back({name, std::move(value).value()});
+  }
+  summary->weights_sha256 = WeightsSha256(parameters);
+}
+
+std::vector<std::string> DescribePlan(const RunConfig& config, const RunSummary& summary, exec::Runtime& runtime,
+                                      StepRunner& runner, std::int64_t steps_per_epoch, std::int64_t total_steps) {
+  std::vector<std::string> lines;
+  std::int64_t parameters = 0;
+  for (const std::string& name : runner.ParameterNames())
+    parameters += runner.variables().Find(name)->shape.elements();
+  lines.push_back(fmt::format(
+      "{} parameters, {} steps an epoch, {} steps in all; device {} ({}); plan {:.2f} MB, variables {:.2f} MB",
+      parameters, steps_per_epoch, total_steps, config.device, runtime.device().name(), summary.plan_mb.value_or(0),
+      Mb(runner.variables().bytes())));
+  for (const RunSummary::ParameterGroup& group : summary.parameter_groups)
+    lines.push_back(fmt::format("  group '{}': {} parameters, rate x {}, weight decay {}", group.match,
+                                group.parameters, group.lr_scale, group.weight_decay));
+  if (summary.frozen_parameters > 0) lines.push_back(fmt::format("  frozen: {} parameters", summary.frozen_parameters));
+  for (const auto& kernel : summary.kernels)
+    lines.push_back(
+        fmt::format("  {}: {} fast, {} reference", kernel.first, kernel.second.fast, kernel.second.reference));
+  for (const auto& fusion : summary.fusions) lines.push_back(fmt::format("  fusion {}: {}", fusion.first, fusion.second));
+  return lines;
+}
+
+}  // namespace tenon

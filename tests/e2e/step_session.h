@@ -1,0 +1,143 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/config/load.h"
+#include "core/data/open_data.h"
+#include "core/exec/runtime.h"
+#include "core/train/network.h"
+#include "core/train/step_groups.h"
+#include "core/train/step_runner.h"
+
+namespace tenon {
+
+// The CPU plugin, a network and its data from configuration text, for steps from inside a test program.
+class StepSession {
+ public:
+  explicit StepSession(const std::string& sections) {
+    auto tree = LoadConfigText("name: test\n" + sections, "test", ".");
+    Check(tree.status());
+    auto config = ReadRunConfig(*tree);
+    Check(config.status());
+    config_ = std::move(config).value();
+    auto network = Network::Make(config_.network);
+    Check(network.status());
+    network_ = std::make_unique<Network>(std::move(network).value());
+    OpenDataOptions options;
+    options.seed = static_cast<std::uint64_t>(config_.seed);
+    auto data = OpenData(config_.data, options);
+    Check(data.status());
+    data_ = std::make_unique<DataSource>(std::move(data).value());
+    auto loader = data_->TrainLoader();
+    Check(loader.status());
+    loader_ = std::move(loader).value();
+    groups_ = StepGroups(*loader_, config_.train.accumulate);
+    auto runtime = exec::Runtime::Open({});
+    Check(runtime.status());
+    runtime_ = std::move(runtime).value();
+    StepRunnerOptions runner_options;
+    runner_options.config = &config_;
+    runner_options.layout = data_->layout();
+    auto runner = config_.mode == RunMode::kGraph ? MakeGraphRunner(*runtime_, *network_, runner_options)
+                                                  : MakeEagerRunner(*runtime_, *network_, runner_options);
+    Check(runner.status());
+    runner_ = std::move(runner).value();
+  }
+  ~StepSession() { runner_.reset(); }
+
+  StepRunner& runner() { return *runner_; }
+  Device& device() { return runtime_->device(); }
+
+  // Makes the variables.
+  void Prepare() {
+    Check(loader_->Start(0));
+    const auto batch = loader_->Next();
+    Check(batch.status());
+    Check(runner_->Prepare(**batch));
+  }
+
+  // Trains so many epochs with one learning rate; returns the losses of the steps.
+  std::vector<double> TrainEpochs(std::int64_t epochs, double rate) {
+    std::vector<double> losses;
+    for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
+      Check(loader_->Start(epoch));
+      for (std::int64_t step = 0; step < groups_.steps_per_epoch(); ++step) losses.push_back(Step(step, rate));
+    }
+    return losses;
+  }
+
+  // All variables that a checkpoint would hold.
+  std::map<std::string, std::vector<double>> Values() {
+    std::map<std::string, std::vector<double>> values;
+    for (const auto& names : {runner_->ParameterNames(), runner_->OptimizerStateNames()}) {
+      for (const std::string& name : names) {
+        auto tensor = runner_->variables().Get(name);
+        Check(tensor.status());
+        const auto floats = tensor->values<float>();
+        values[name].assign(floats.begin(), floats.end());
+      }
+    }
+    return values;
+  }
+
+  double EvaluateTestLoss() {
+    auto loader = data_->TestLoader(data_->test_size());
+    Check(loader.status());
+    Check((*loader)->Start(0));
+    const auto batch = (*loader)->Next();
+    Check(batch.status());
+    const auto result = runner_->Evaluate(**batch);
+    Check(result.status());
+    return result->loss;
+  }
+
+  RunSummary Summary() {
+    RunSummary summary;
+    runner_->AddTo(summary);
+    return summary;
+  }
+
+ private:
+  static void Check(const Status& status) {
+    if (status.ok()) return;
+    ADD_FAILURE() << status.ToString();
+    std::exit(1);
+  }
+
+  double Step(std::int64_t step, double rate) {
+    double loss = 0;
+    for (std::int64_t i = 0; i < groups_.batches_of(step); ++i) {
+      const auto batch = loader_->Next();
+      Check(batch.status());
+      StepPart part;
+      part.learning_rate = rate;
+      part.step = steps_;
+      part.position = groups_.position(steps_, i);
+      part.weight = static_cast<double>((*batch)->count) / static_cast<double>(groups_.samples_of(step));
+      part.first = i == 0;
+      part.last = i + 1 == groups_.batches_of(step);
+      const auto of_batch = runner_->Train(**batch, part);
+      Check(of_batch.status());
+      loss += *of_batch * part.weight;
+    }
+    ++steps_;
+    return loss;
+  }
+
+  RunConfig config_;
+  std::unique_ptr<Network> network_;
+  std::unique_ptr<DataSource> data_;
+  std::unique_ptr<Loader> loader_;
+  StepGroups groups_;
+  std::unique_ptr<exec::Runtime> runtime_;
+  std::unique_ptr<StepRunner> runner_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace tenon

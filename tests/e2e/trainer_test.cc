@@ -1,0 +1,140 @@
+// What a run with the further keys of train, eval and init_from leaves behind.
+#include <gtest/gtest.h>
+
+#include "tests/e2e/run_case.h"
+
+namespace tenon {
+namespace {
+
+using testing_support::ReadFile;
+using testing_support::RunCase;
+using testing_support::ToolResult;
+
+constexpr const char* kSections = R"(
+data: {type: csv, path: )" TENON_SOURCE_DIR R"(/data/optdigits.csv.gz, samples: 600, image: {shape: [1, 8, 8], scale: 0.0625}, split: {test: every_5}, batch: 32}
+network: {zoo: mlp, args: {hidden: [32]}}
+optimizer: {type: sgd, lr: 0.1, momentum: 0.9}
+train: {epochs: 3}
+)";
+
+TEST(Trainer, EveryFeatureIsInTheSummary) {
+  for (const char* mode : {"graph", "pynative"}) {
+    const RunCase run(kSections);
+    const ToolResult result = run.Train(
+        {"mode=" + std::string(mode), "train.accumulate=2", "train.clip_norm=0.01", "train.ema=0.5",
+         "train.freeze=[linear1.bias]", "train.recompute=[relu1]", "train.early_stop={metric: accuracy, patience: 9}",
+         "optimizer.weight_decay=0.001", "optimizer.decay_bias_and_norm=false",
+         "optimizer.groups=[{match: linear2.weight, lr_scale: 2}]", "schedule=polynomial",
+         "data.split={test: every_5, validation: 0.25}",
+         "eval.metrics=[loss, accuracy, top_3, perplexity, f1_macro, f1_micro, confusion_matrix]"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const auto summary = run.Summary();
+    EXPECT_EQ(summary.at("schedule"), "polynomial");
+    EXPECT_EQ(summary.at("accumulate"), 2);
+    EXPECT_EQ(summary.at("steps"), 18);  // 360 samples of 600: 12 batches an epoch
+    EXPECT_EQ(summary.at("clipping").at("norm"), 0.01);
+    EXPECT_EQ(summary.at("clipping").at("clipped_steps"), 18);
+    EXPECT_EQ(summary.at("ema"), 0.5);
+    EXPECT_EQ(summary.at("frozen_parameters"), 1);
+    EXPECT_EQ(summary.at("recomputed_nodes"), 1);
+    const auto& groups = summary.at("parameter_groups");
+    ASSERT_EQ(groups.size(), 3U);
+    EXPECT_EQ(groups[0].at("lr_scale"), 2);
+    EXPECT_EQ(groups[1].at("match"), "bias and norm");
+    EXPECT_EQ(groups[1].at("weight_decay"), 0);
+    EXPECT_EQ(groups[2].at("parameters"), 1);
+    EXPECT_EQ(summary.at("early_stop").at("metric"), "accuracy");
+    EXPECT_EQ(summary.at("early_stop").at("reached"), false);
+    EXPECT_GT(summary.at("early_stop").at("best"), 0.2);
+    const auto &test = summary.at("test_metrics"), &validation = summary.at("validation_metrics");
+    for (const char* name : {"loss", "accuracy", "top_3", "perplexity", "f1_macro", "f1_micro"}) {
+      EXPECT_TRUE(test.contains(name)) << name;
+      EXPECT_TRUE(validation.contains(name)) << name;
+    }
+    EXPECT_GE(test.at("top_3"), test.at("accuracy"));
+    EXPECT_DOUBLE_EQ(test.at("perplexity"), std::exp(test.at("loss").get<double>()));
+    const auto& matrix = summary.at("confusion_matrix");
+    EXPECT_EQ(matrix.at("samples"), 120);
+    EXPECT_DOUBLE_EQ(matrix.at("right").get<double>() / 120, test.at("accuracy").get<double>());
+    const std::string table = ReadFile(run.output() + "/confusion_matrix.csv");
+    EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 11);
+    const std::string metrics = ReadFile(run.output() + "/metrics.jsonl");
+    EXPECT_NE(metrics.find("\"grad_norm\""), std::string::npos);
+    EXPECT_NE(metrics.find("\"validation_accuracy\""), std::string::npos);
+  }
+}
+
+TEST(Trainer, AnEarlyStopEndsTheRunAndStaysEnded) {
+  const RunCase run(kSections);
+  const std::vector<std::string> settings = {"optimizer.lr=0", "optimizer.momentum=0", "train.epochs=20",
+                                             "train.early_stop={patience: 2}"};
+  const ToolResult result = run.Train(settings);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("Early stop: loss was best in epoch 1."), std::string::npos) << result.out;
+  EXPECT_EQ(run.Summary().at("epochs"), 3);
+  EXPECT_EQ(run.Summary().at("early_stop").at("reached"), true);
+  const std::string last = run.Checkpoint("3_15");
+  ASSERT_FALSE(last.empty());
+  ASSERT_EQ(run.Train(settings, {"--resume"}).exit_code, 0);
+  EXPECT_EQ(run.Summary().at("epochs"), 0);
+  EXPECT_EQ(run.Checkpoint("3_15"), last);
+}
+
+// Weights of one run as the first weights of another, in each form of checkpoint.
+TEST(Trainer, WeightsFromAFile) {
+  const RunCase source(kSections);
+  ASSERT_EQ(source.Train({"checkpoint.format=safetensors"}).exit_code, 0);
+  const std::string file = source.output() + "/checkpoints/t-3_15.safetensors";
+  for (const char* mode : {"graph", "pynative"}) {
+    const RunCase run(kSections);
+    const std::string still = "optimizer={type: sgd, lr: 0}";
+    const ToolResult result =
+        run.Train({"mode=" + std::string(mode), "init_from=" + file, still, "train.epochs=1", "train.ema=0.9"});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(run.Summary().at("weights_sha256"), source.Summary().at("weights_sha256"));
+    EXPECT_NEAR(run.Summary().at("test_loss"), source.Summary().at("test_loss"), 1e-5);
+    EXPECT_EQ(run.Summary().at("init_from").at("loaded"), 4);
+  }
+  const RunCase renamed(kSections);
+  const std::string layers = "network={layers: [flatten, {linear: {out: 32, name: a}}, relu, {linear: {out: 10, name: b}}]}";
+  const std::string rename = "rename: {linear1.: a., linear2.: b.}";
+  ASSERT_EQ(renamed.Train({layers, "init_from={path: " + file + ", " + rename + "}", "train.epochs=1"}).exit_code, 0);
+  EXPECT_EQ(renamed.Summary().at("init_from").at("missing"), 0);
+  const std::string wider = "network={layers: [flatten, {linear: {out: 32}}, relu, {linear: {out: 12}}]}";
+  const RunCase strict(kSections), lenient(kSections);
+  const ToolResult refused = strict.Train({wider, "init_from=" + file, "train.epochs=1"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("linear2.weight: the file has float32[10,32], the network needs float32[12,32]"),
+            std::string::npos)
+      << refused.err;
+  ASSERT_EQ(lenient.Train({wider, "init_from={path: " + file + ", strict: false}", "train.epochs=1"}).exit_code, 0);
+  EXPECT_EQ(lenient.Summary().at("init_from").at("mismatched"), 2);
+  EXPECT_NE(lenient.Summary().at("warnings").dump().find("2 mismatched"), std::string::npos);
+}
+
+TEST(Trainer, SeveralSeedsInOneCommand) {
+  const RunCase run(kSections);
+  const ToolResult result = run.Train({"train.epochs=1"}, {"--repeat-seeds", "1,2,3"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.out.find("test accuracy over 3 seeds: mean "), std::string::npos) << result.out;
+  EXPECT_EQ(run.Files(), (std::vector<std::string>{"seed_1", "seed_2", "seed_3"}));
+  const RunCase failing(kSections);
+  const ToolResult failed = failing.Train({"optimizer.lr=1e30", "train.epochs=2"}, {"--repeat-seeds", "4,5"});
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_NE(failed.err.find("error: The run with seed 4 ended with exit code 1."), std::string::npos) << failed.err;
+  EXPECT_EQ(failing.Files(), (std::vector<std::string>{"seed_4"}));
+}
+
+TEST(Trainer, RegressionHasItsMetrics) {
+  const RunCase run("data: {type: csv, path: " TENON_SOURCE_DIR
+                    "/tests/errors/train/values.csv, split: {test: every_3}, batch: 4}\nnetwork: {layers: [{linear: "
+                    "{out: 1}}]}\nloss: mse\neval: {metrics: [loss, mae, mse]}\ntrain: {epochs: 1}\n");
+  const ToolResult result = run.Train();
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto metrics = run.Summary().at("test_metrics");
+  EXPECT_NEAR(metrics.at("mse").get<double>(), metrics.at("loss").get<double>(), 1e-5 * metrics.at("loss").get<double>());
+  EXPECT_GT(metrics.at("mae"), 0.0);
+}
+
+}  // namespace
+}  // namespace tenon
