@@ -6,6 +6,7 @@
 #include "core/train/checkpoint.h"
 #include "core/train/checkpoint_match.h"
 #include "core/train/checkpoint_state.h"
+#include "core/train/loss_scaler.h"
 #include "core/train/network.h"
 #include "core/train/step_runner.h"
 
@@ -53,6 +54,7 @@ struct Network::Impl {
   SampleLayout layout;
   std::unique_ptr<StepRunner> runner;
   std::int64_t steps = 0;
+  LossScaler scaler;
   std::optional<Checkpoint> pending;  // loaded before the parameters exist
   std::string pending_path;
 
@@ -71,6 +73,7 @@ struct Network::Impl {
     auto impl = std::make_unique<Impl>();
     impl->core = runtime.core();
     impl->config = Value(ReadRunConfig(WithData(root)));
+    impl->scaler = LossScaler(impl->config.amp);
     impl->network = Value(tenon::Network::Make(impl->config.network));
     return impl;
   }
@@ -154,6 +157,7 @@ void Network::Impl::LoadInto(const Checkpoint& checkpoint, const std::string& pa
   for (std::size_t i = 0; i < targets.size(); ++i) Check(runner->variables().Set(targets[i].name, *report->tensors[i]));
   const auto scalars = ReadRunScalars(checkpoint);  // weights of another program have none
   steps = scalars.ok() ? scalars->global_step : 0;
+  if (scalars.ok() && scalars->scaler && scaler.on()) scaler.Restore(*scalars->scaler);
 }
 
 Network::Network(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -200,8 +204,11 @@ double Network::TrainStep(const Tensor& samples, const Tensor& labels, double le
                           tenon::NameOf(impl_->layout.label_dtype), impl_->layout.label_shape,
                           batch.labels.Describe()));
   const double rate = learning_rate < 0 ? LearningRate(impl_->config.optimizer) : learning_rate;
-  const double loss = Value(impl_->runner->Train(batch, rate, impl_->steps));
+  StepPart part{.learning_rate = rate, .position = impl_->steps, .loss_scale = impl_->scaler.scale()};
+  part.step = impl_->steps - impl_->scaler.state().skipped_steps;
+  const double loss = Value(impl_->runner->Train(batch, part));
   ++impl_->steps;
+  Check(impl_->scaler.Update(impl_->runner->overflowed()));
   return loss;
 }
 
@@ -225,6 +232,7 @@ void Network::Save(const std::string& path) const {
   state.global_step = impl_->steps;
   state.seed = impl_->config.seed;
   state.learning_rate = LearningRate(impl_->config.optimizer);
+  if (impl_->scaler.on()) state.scaler = impl_->scaler.state();
   Check(SaveCheckpoint(ToCheckpoint(state), path));
 }
 

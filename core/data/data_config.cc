@@ -64,7 +64,9 @@ ConfigField HeldOutField(std::string name, std::string sentence, HeldOutConfig (
 ConfigField TestField() {
   return HeldOutField(
       "test", "every_5 holds out the rows 4, 9, 14 ... counted from 0; 0.2 a fifth of the samples, chosen by the seed",
-      [](const SplitConfig& split) { return HeldOutConfig{split.every, split.fraction}; },
+      [](const SplitConfig& split) {
+        return HeldOutConfig{split.every, split.fraction};
+      },
       [](SplitConfig& split, const HeldOutConfig& part) {
         split.every = part.every;
         split.fraction = part.fraction;

@@ -185,10 +185,9 @@ class DataOpener {
     const HeldOutConfig& rule = config_.split.validation;
     if (rule.empty()) return {};
     const Rows& left = *source_.train_.rows;
-    TENON_ASSIGN_WHILE(
-        const SplitParts parts,
-        SplitRows(static_cast<std::int64_t>(left.size()), {rule.every, rule.fraction}, options_.seed),
-        "holding samples out for validation");
+    TENON_ASSIGN_WHILE(const SplitParts parts,
+                       SplitRows(static_cast<std::int64_t>(left.size()), {rule.every, rule.fraction}, options_.seed),
+                       "holding samples out for validation");
     const auto pick = [&](const Rows& places) {
       Rows rows;
       for (const std::int64_t place : places) rows.push_back(left[static_cast<std::size_t>(place)]);

@@ -38,6 +38,8 @@ Status Program::Prepare() {
     const graph::ValueId loss = compilation_.loss;
     const bool makes_loss = loss != graph::kNone && graph().value(loss).producer == id;
     if (makes_loss) loss_end_ = steps_.size();
+    const graph::ValueId finite = compilation_.finite;
+    if (finite != graph::kNone && graph().value(finite).producer == id) finite_end_ = steps_.size();
   }
   for (const graph::Update& update : compilation_.memory.copies) {
     Step step;

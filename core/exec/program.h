@@ -51,6 +51,9 @@ class Program {
   // the second half out; parameters are then as before.
   Status RunToLoss(const RunOptions& options) { return RunSteps(0, loss_end_, options); }
   Status RunAfterLoss(const RunOptions& options) { return RunSteps(loss_end_, steps_.size(), options); }
+  // The second half in two: up to the answer whether the gradients are finite (Compilation::finite), and the rest.
+  Status RunToFinite(const RunOptions& options) { return RunSteps(loss_end_, finite_end_, options); }
+  Status RunAfterFinite(const RunOptions& options) { return RunSteps(finite_end_, steps_.size(), options); }
 
   // Result i of the graph, copied to host memory (done when it returns).
   Result<Tensor> Output(std::size_t index) const;
@@ -127,7 +130,7 @@ class Program {
   std::vector<graph::ValueId> view_values_;
   std::deque<ReferenceStep> references_;
   std::vector<Step> steps_;
-  std::size_t loss_end_ = 0;
+  std::size_t loss_end_ = 0, finite_end_ = 0;
   std::vector<FedInput> feeds_;
   std::map<std::string, int, std::less<>> feed_names_;
   std::vector<std::uint64_t> random_keys_;  // by node

@@ -77,9 +77,9 @@ class Updater {
     std::vector<ValueId> inputs = averages;
     inputs.insert(inputs.end(), after_.begin(), after_.end());
     const auto count = static_cast<std::int64_t>(averages.size());
-    TENON_ASSIGN(const NodeId node, graph_.AddNode("tenon", "MovingAverage", inputs,
-                                                   {{"decay", decay}, {"count", count}}, static_cast<int>(count),
-                                                   "average"));
+    TENON_ASSIGN(const NodeId node,
+                 graph_.AddNode("tenon", "MovingAverage", inputs, {{"decay", decay}, {"count", count}},
+                                static_cast<int>(count), "average"));
     for (std::size_t i = 0; i < averages.size(); ++i)
       graph_.updates.push_back({averages[i], graph_.node(node).outputs[i]});
     return {};

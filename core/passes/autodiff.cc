@@ -55,14 +55,12 @@ class Differentiator {
 
   Status Run() {
     MarkDependent();
-    const ValueType& loss = graph_.value(state_.loss).type;
+    const ValueType loss = graph_.value(state_.loss).type;
     TENON_INVALID_IF(!IsFloating(loss.dtype) || !loss.shape.Elements().Is(1),
                      "The loss %{} must be one floating-point number; it is {}.", graph_.value(state_.loss).name,
                      loss.ToString());
     if (!Depends(state_.loss)) return InvalidArgument("The loss does not depend on any trained parameter.");
-    Tensor one(DType::kF64, loss.shape.Concrete());
-    one.data<double>()[0] = 1.0;
-    Push(state_.loss, builder_.Constant(Cast(one, loss.dtype)));
+    Push(state_.loss, Seed(loss));
     for (NodeId id = graph_.num_nodes() - 1; id >= 0; --id) {
       if (!graph_.node(id).dead) TENON_TRY(Visit(id));
     }
@@ -74,6 +72,19 @@ class Differentiator {
   }
 
  private:
+  // Gradient of the loss by itself: 1, or the scale.
+  Value Seed(const ValueType& loss) {
+    if (state_.loss_scale == kNone) {
+      Tensor one(DType::kF64, loss.shape.Concrete());
+      one.data<double>()[0] = 1.0;
+      return builder_.Constant(Cast(one, loss.dtype));
+    }
+    Value scale = GraphGradBuilder::HandleOf(state_.loss_scale);
+    if (loss.dtype != DType::kF32)
+      scale = builder_.Op("Cast", {scale}, {{"to", static_cast<std::int64_t>(loss.dtype)}});
+    return loss.shape.rank() == 0 ? scale : builder_.ReshapeTo(scale, loss.shape.Concrete());
+  }
+
   void MarkDependent() {
     depends_.assign(static_cast<std::size_t>(graph_.num_values()), false);
     for (const ValueId id : state_.trained) depends_[static_cast<std::size_t>(id)] = true;

@@ -38,6 +38,7 @@ struct UpdateRule {
   std::map<std::string, std::size_t> group_of;  // parameter -> its group; absent: the rest
   std::optional<double> average_decay;          // keeps moving averages in the states "ema.<parameter>"
 };
+inline constexpr std::string_view kLossScaleInput = "loss_scale";
 inline constexpr std::string_view kLearningRateInput = "learning_rate";
 inline constexpr std::string_view kStepInput = "optimizer_step";
 inline constexpr std::string_view kAveragePrefix = "ema.";
@@ -89,6 +90,7 @@ struct Compilation {
   ValueId loss = kNone;
   std::vector<ValueId> trained;  // parameters that get gradients
   Precision precision;
+  ValueId loss_scale = kNone;          // an input, f32 scalar: gradients start from it and are divided by it later
   std::vector<std::string> recompute;  // patterns of layers whose results are computed again for the backward pass
   bool accumulate = false;             // the gradients are added to sums, not used
   std::optional<ClipRule> clip;
@@ -98,6 +100,7 @@ struct Compilation {
 
   // Results.
   std::vector<ValueId> gradients;                              // by position in `trained`; kNone: none flows
+  ValueId finite = kNone;                                      // of a scaled loss: are the gradients? An output
   ValueId gradient_norm = kNone;                               // before clipping by norm; an output of the graph
   std::int64_t recomputed = 0;                                 // nodes that are copies of forward ones
   std::map<std::string, int> fusions;                          // rule name -> how often
@@ -160,5 +163,6 @@ Result<bool> PlanMemory(Compilation& state);
 Result<bool> Recompute(Compilation& state);
 Result<bool> RemoveUnused(Compilation& state);
 Result<bool> ResolvePadding(Compilation& state);
+Result<bool> UnscaleGradients(Compilation& state);
 
 }  // namespace tenon::passes

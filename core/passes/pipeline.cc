@@ -20,6 +20,7 @@ std::vector<Pass> Pipeline() {
       {"fuse_before_autodiff", "patterns of the device -> fused operators with their own gradients",
        FuseBeforeAutodiff},
       {"autodiff", "append the backward graph", Autodiff},
+      {"unscale_gradients", "undo the scale of the loss, see whether gradients are finite", UnscaleGradients},
       {"clip_gradients", "limit the gradients", ClipGradients},
       {"accumulate_gradients", "add the gradients to sums over several batches", AccumulateGradients},
       {"append_update", "append the optimiser over all parameters", AppendUpdate},

@@ -33,7 +33,8 @@ std::string LayerOf(const Node& node, const std::vector<std::string>& patterns) 
 // Appends copies of forward nodes and notes before which backward node each has to run.
 class Recomputer {
  public:
-  Recomputer(Compilation& state, std::vector<bool> again) : state_(state), graph_(state.graph), again_(std::move(again)) {}
+  Recomputer(Compilation& state, std::vector<bool> again)
+      : state_(state), graph_(state.graph), again_(std::move(again)) {}
 
   Result<bool> Run() {
     const std::vector<NodeId> live = graph_.LiveNodes();

@@ -14,6 +14,7 @@ const ConfigTable& DynamicTable() {
           Field("factor", &T::factor, Above(1),
                 "the scale is divided by it after a step with an overflow, and multiplied after `window` without one"),
           Field("window", &T::window, AtLeast(1), "steps without an overflow before the scale grows"),
+          Field("limit", &T::limit, AtLeast(1), "so many steps with an overflow in a row end the run"),
       });
   return table;
 }
@@ -44,7 +45,7 @@ const ConfigTable& ConfigTableOf(const AmpConfig*) {
 ConfigType ConfigCodec<LossScaleConfig>::Type() {
   return {.kind = ConfigType::Kind::kCustom,
           .table = &DynamicTable(),
-          .spelling = "auto, none, dynamic, a number, or {init, factor, window}"};
+          .spelling = "auto, none, dynamic, a number, or {init, factor, window, limit}"};
 }
 
 void ConfigCodec<LossScaleConfig>::Read(const ConfigNode& node, const Bounds&, LossScaleConfig& out,

@@ -17,6 +17,7 @@ struct LossScaleConfig {
   double scale = 16777216.0;  // fixed: always; dynamic: at the start
   double factor = 2.0;        // dynamic: divides after an overflow, multiplies after `window` steps without one
   std::int64_t window = 2000;
+  std::int64_t limit = 1000;  // so many steps with an overflow in a row end the run
 };
 
 enum class AmpLevel { kO0, kO1, kO2, kO3, kAuto };
@@ -36,7 +37,7 @@ std::vector<std::string> ConfigNamesOf(AmpLevel);
 std::vector<std::string> ConfigNamesOf(AmpDType);
 const ConfigTable& ConfigTableOf(const AmpConfig*);
 
-// `auto`, `none`, `dynamic`, a number, or {init, factor, window} for dynamic.
+// `auto`, `none`, `dynamic`, a number, or {init, factor, window, limit} for dynamic.
 template <>
 struct ConfigCodec<LossScaleConfig> {
   static ConfigType Type();

@@ -26,7 +26,7 @@ constexpr std::string_view kRunScalars[] = {kGlobalStep,  kLearningRate, kMoment
                                             kStepInEpoch, kSeed,         kScale,       kGoodSteps, kSkippedSteps,
                                             kVersion,     "beta1_power", "beta2_power"};
 constexpr std::string_view kStatePrefixes[] = {"moments.", "moment1.", "moment2.", "adam_m.",
-                                               "adam_v.",  "accum.",   "stat.", "ema."};
+                                               "adam_v.",  "accum.",   "stat.",    "ema."};
 
 // "1.2.3" as 1002003, so that it is a number in every format.
 std::int64_t VersionNumber() {

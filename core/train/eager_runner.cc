@@ -10,6 +10,7 @@
 #include "core/exec/random_key.h"
 #include "core/train/eager_update.h"
 #include "core/train/loss.h"
+#include "core/train/loss_scaler.h"
 #include "core/train/non_finite_loss.h"
 #include "core/train/parameter_plan.h"
 #include "core/train/precision.h"
@@ -47,6 +48,7 @@ class EagerRunner final : public StepRunner {
         engine_(runtime.target(), EngineOptions(runtime)) {}
 
   Result<double> Train(const Batch& batch, const StepPart& part) override;
+  bool overflowed() const override { return overflowed_; }
   std::optional<double> GradientNorm() const override { return gradient_norm_; }
   Result<Evaluation> Evaluate(const Batch& batch) override;
   Status Prepare(const Batch& like) override;
@@ -88,6 +90,7 @@ class EagerRunner final : public StepRunner {
   Status PrepareNodes(Walk& walk);
   void FindDropped(Walk& walk);
   Status PrepareUpdates(const passes::Compilation& gradients, const ParameterPlan& plan);
+  void AddLossScale(passes::Compilation& update) const;
   Result<EagerUpdate> MakeUpdate(passes::Compilation state);
   Result<EagerTensor> VariableTensor(const graph::ValueInfo& value, bool trained);
   void NoteName(const std::string& name);
@@ -96,6 +99,7 @@ class EagerRunner final : public StepRunner {
   Status Forward(Walk& walk, const Batch& batch, std::int64_t step, exec::StepObserver* observer);
   Status Observe(const Walk& walk, const graph::Node& node, exec::StepObserver& observer);
   Status Update(Walk& walk, const StepPart& part);
+  Result<std::vector<EagerTensor>> Gradients(Walk& walk, const StepPart& part);
   Status StoreStates(Walk& walk);
   Result<double> LossOf(const Walk& walk);
   Status ExplainLoss(Walk& walk, const Batch& batch, double loss, const StepPart& part);
@@ -111,6 +115,8 @@ class EagerRunner final : public StepRunner {
   std::list<Walk> walks_;  // most recently used first
   Updates updates_;
   std::optional<double> gradient_norm_;
+  bool overflowed_ = false;              // in a batch of the current step
+  exec::EagerOp* scale_loss_ = nullptr;  // Mul, where the loss is scaled
   std::int64_t recomputed_ = 0;
   std::vector<std::string> parameter_names_, state_names_;
   std::set<std::string> of_network_;  // its parameters and states
@@ -252,18 +258,25 @@ void EagerRunner::FindDropped(Walk& walk) {
   recomputed_ = static_cast<std::int64_t>(nodes.size());
 }
 
+void EagerRunner::AddLossScale(passes::Compilation& update) const {
+  if (ScalesLoss(config_.amp))
+    update.loss_scale = update.graph.AddInput(std::string(passes::kLossScaleInput), {DType::kF32, SymShape{}});
+}
+
 // Made once: the parameters that get a gradient are the same at every batch size.
 Status EagerRunner::PrepareUpdates(const passes::Compilation& gradients, const ParameterPlan& plan) {
   if (updates_.step) return {};
   const std::vector<TrainedParameter> trained = TrainedOf(gradients);
   passes::Compilation step;
   AddGradientInputs(step, trained);
+  AddLossScale(step);
   step.clip = ClipRuleOf(config_.train);
   step.update = UpdateRuleOf(config_, plan);
   TENON_ASSIGN(updates_.step, MakeUpdate(std::move(step)));
   if (config_.train.accumulate == 1) return {};
   passes::Compilation accumulate, apply;
   AddGradientInputs(accumulate, trained);
+  AddLossScale(accumulate);
   accumulate.accumulate = true;
   TENON_ASSIGN(updates_.accumulate, MakeUpdate(std::move(accumulate)));
   AddSummed(apply, trained);
@@ -349,23 +362,45 @@ Result<double> EagerRunner::Train(const Batch& batch, const StepPart& part) {
   TENON_ASSIGN(Walk * walk, Get(true, batch.count));
   TENON_TRY(Forward(*walk, batch, part.position, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
-  if (!std::isfinite(loss)) return ExplainLoss(*walk, batch, loss, part);
-  TENON_TRY(Update(*walk, part));
+  if (part.first) overflowed_ = false;
+  if (std::isfinite(loss)) {
+    TENON_TRY(Update(*walk, part));
+  } else {
+    if (!ScalesLoss(config_.amp)) return ExplainLoss(*walk, batch, loss, part);
+    overflowed_ = true;
+  }
   TENON_TRY(StoreStates(*walk));
   TENON_TRY(device_.Synchronize());
   Forget(*walk);
   return loss;
 }
 
+// Of the loss, times the scale.
+Result<std::vector<EagerTensor>> EagerRunner::Gradients(Walk& walk, const StepPart& part) {
+  const EagerTensor& loss = walk.values[Index(walk.loss)];
+  if (!ScalesLoss(config_.amp)) return engine_.Gradients(loss, walk.trained);
+  if (scale_loss_ == nullptr) {
+    TENON_ASSIGN(scale_loss_, engine_.Op("", "Mul", {}, 0));
+  }
+  EagerTensor operands[2] = {loss, {}}, scaled[1];
+  TENON_ASSIGN(operands[1], engine_.FromHost(Tensor::Scalar(static_cast<float>(part.loss_scale))));
+  TENON_TRY(engine_.Run(*scale_loss_, operands, scaled, {}));
+  return engine_.Gradients(scaled[0], walk.trained);
+}
+
 Status EagerRunner::Update(Walk& walk, const StepPart& part) {
-  TENON_ASSIGN(const std::vector<EagerTensor> gradients,
-               engine_.Gradients(walk.values[Index(walk.loss)], walk.trained));
-  const EagerUpdate::Feeds feeds{part.learning_rate, part.step + 1, part.weight, part.first, gradients};
+  TENON_ASSIGN(const std::vector<EagerTensor> gradients, Gradients(walk, part));
+  const EagerUpdate::Feeds feeds{part.learning_rate, part.step + 1,   part.weight,
+                                 part.first,         part.loss_scale, gradients};
   const bool whole = part.first && part.last;
-  if (!whole) TENON_TRY(updates_.accumulate->Run(feeds));
-  if (!part.last) return {};
+  if (!whole) {
+    TENON_TRY(updates_.accumulate->Run(feeds));
+    overflowed_ = overflowed_ || updates_.accumulate->overflowed();
+  }
+  if (!part.last || overflowed_) return {};
   EagerUpdate& update = whole ? *updates_.step : *updates_.apply;
   TENON_TRY(update.Run(feeds));
+  overflowed_ = update.overflowed();
   gradient_norm_ = update.gradient_norm();
   return {};
 }

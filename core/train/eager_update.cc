@@ -11,14 +11,15 @@ std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 
-Result<EagerUpdate> EagerUpdate::Make(passes::Compilation plan, exec::EagerEngine& engine,
-                                      const VariableFn& variable) {
+Result<EagerUpdate> EagerUpdate::Make(passes::Compilation plan, exec::EagerEngine& engine, const VariableFn& variable) {
+  TENON_TRY(passes::UnscaleGradients(plan));
   TENON_TRY(passes::ClipGradients(plan));
   TENON_TRY(passes::AccumulateGradients(plan));
   TENON_TRY(passes::AppendUpdate(plan));
   EagerUpdate update(engine);
   update.graph_ = std::move(plan.graph);
   update.norm_ = plan.gradient_norm;
+  update.finite_ = plan.finite;
   const graph::Graph& graph = update.graph_;
   update.values_.resize(Index(graph.num_values()));
   int gradients = 0;
@@ -58,13 +59,23 @@ Result<EagerTensor> EagerUpdate::Feed(ValueId id, const Feeds& feeds) const {
   const std::string& name = graph_.value(id).name;
   if (name == passes::kLearningRateInput)
     return engine_->FromHost(Tensor::Scalar(static_cast<float>(feeds.learning_rate)));
+  if (name == passes::kLossScaleInput) return engine_->FromHost(Tensor::Scalar(static_cast<float>(feeds.loss_scale)));
   if (name == passes::kStepInput) return engine_->FromHost(Tensor::Scalar<std::int64_t>(feeds.step));
   if (name == passes::kWeightInput) return engine_->FromHost(Tensor::Scalar(static_cast<float>(feeds.weight)));
   if (name == passes::kStartInput) return engine_->FromHost(Tensor::Scalar<std::int64_t>(feeds.start ? 1 : 0));
   return Error(Code::kInternal, "Nothing feeds the input '{}' of an update.", name);
 }
 
+// Results and what was fed; variables and constants stay.
+void EagerUpdate::Forget() {
+  for (ValueId id = 0; id < graph_.num_values(); ++id) {
+    const graph::ValueKind kind = graph_.value(id).kind;
+    if (kind == graph::ValueKind::kResult || kind == graph::ValueKind::kInput) values_[Index(id)].reset();
+  }
+}
+
 Status EagerUpdate::Run(const Feeds& feeds) {
+  overflowed_ = false;
   engine_->set_recording(false);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     EagerTensor& tensor = values_[Index(inputs_[i])];
@@ -87,16 +98,18 @@ Status EagerUpdate::Run(const Feeds& feeds) {
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != kNone) values_[Index(node.outputs[i])] = std::move(results[i]);
     }
+    if (finite_ == kNone || graph_.value(finite_).producer != id) continue;
+    bool finite = false;
+    TENON_TRY(engine_->CopyToHost(values_[Index(finite_)], &finite, sizeof finite));
+    overflowed_ = !finite;
+    if (overflowed_) break;
   }
-  if (norm_ != kNone) {
+  if (norm_ != kNone && !overflowed_) {
     float norm = 0;
     TENON_TRY(engine_->CopyToHost(values_[Index(norm_)], &norm, sizeof norm));
     gradient_norm_ = static_cast<double>(norm);
   }
-  for (ValueId id = 0; id < graph_.num_values(); ++id) {
-    const graph::ValueKind kind = graph_.value(id).kind;
-    if (kind == graph::ValueKind::kResult || kind == graph::ValueKind::kInput) values_[Index(id)].reset();
-  }
+  Forget();
   return {};
 }
 

@@ -26,19 +26,24 @@ class EagerUpdate {
     std::int64_t step = 1;
     double weight = 1;
     bool start = true;
+    double loss_scale = 1;
     std::span<const exec::EagerTensor> gradients = {};  // by position in plan.trained, where they are inputs
   };
+  // Stops in front of the update where the plan scales the loss and a gradient is not finite.
   Status Run(const Feeds& feeds);
+  bool overflowed() const { return overflowed_; }  // the last run stopped so
   // Joint norm of the gradients of the last run; nothing where the plan does not clip by norm.
   std::optional<double> gradient_norm() const { return gradient_norm_; }
 
  private:
   explicit EagerUpdate(exec::EagerEngine& engine) : engine_(&engine) {}
+  void Forget();
   Result<exec::EagerTensor> Feed(graph::ValueId id, const Feeds& feeds) const;
 
   exec::EagerEngine* engine_;
   graph::Graph graph_;
-  graph::ValueId norm_ = graph::kNone;
+  graph::ValueId norm_ = graph::kNone, finite_ = graph::kNone;
+  bool overflowed_ = false;
   std::vector<graph::ValueId> inputs_;
   std::vector<int> gradient_of_;           // by position in inputs_; -1: a scalar
   std::vector<exec::EagerTensor> values_;  // by value; variables and constants stay

@@ -9,6 +9,7 @@
 #include "core/exec/program.h"
 #include "core/train/graph_dump.h"
 #include "core/train/loss.h"
+#include "core/train/loss_scaler.h"
 #include "core/train/non_finite_loss.h"
 #include "core/train/parameter_plan.h"
 #include "core/train/precision.h"
@@ -32,6 +33,7 @@ class GraphRunner final : public StepRunner {
         variables_(runtime.device()) {}
 
   Result<double> Train(const Batch& batch, const StepPart& part) override;
+  bool overflowed() const override { return overflowed_; }
   std::optional<double> GradientNorm() const override { return gradient_norm_; }
   Result<Evaluation> Evaluate(const Batch& batch) override;
   Status Prepare(const Batch& like) override;
@@ -64,6 +66,8 @@ class GraphRunner final : public StepRunner {
   Status FeedBatch(Compiled& compiled, const Batch& batch);
   Status FeedUpdate(exec::Program& program);
   Status ReadNorm(const exec::Program& program);
+  Result<bool> ReadFinite(const exec::Program& program);
+  Status RunScaled(exec::Program& program, const exec::RunOptions& run, double loss);
   Status ExplainLoss(Compiled& compiled, const Batch& batch, const exec::RunOptions& run, double loss,
                      std::int64_t step);
 
@@ -74,7 +78,7 @@ class GraphRunner final : public StepRunner {
   exec::Variables variables_;
   std::list<Compiled> programs_;  // most recently used first
   std::vector<std::string> parameter_names_, state_names_;
-  std::set<std::string> of_network_;     // its parameters and states
+  std::set<std::string> of_network_;  // its parameters and states
   ParameterPlan plan_;
   std::vector<TrainedParameter> summed_;  // those with a sum of gradients
   std::map<std::string, RunSummary::KernelCount> kernels_;
@@ -82,9 +86,10 @@ class GraphRunner final : public StepRunner {
   RunSummary::PlanCache cache_;
   std::int64_t plan_bytes_ = 0, recomputed_ = 0;
   // Fed by address.
-  float learning_rate_ = 0, weight_ = 0;
+  float learning_rate_ = 0, weight_ = 0, loss_scale_ = 1;
   std::int64_t optimizer_step_ = 0, start_ = 0;
   std::optional<double> gradient_norm_;
+  bool overflowed_ = false;  // in a batch of the current step
 };
 
 Shape WithBatch(std::int64_t batch, const Shape& sample) {
@@ -114,6 +119,8 @@ Status GraphRunner::AddNetwork(passes::Compilation& state, Purpose purpose, std:
     return {};
   }
   state.loss = loss;
+  if (ScalesLoss(config_.amp))
+    state.loss_scale = state.graph.AddInput(std::string(passes::kLossScaleInput), {DType::kF32, SymShape{}});
   state.trained = trained;
   state.recompute = config_.train.recompute;
   if (purpose == Purpose::kAccumulate) {
@@ -221,6 +228,14 @@ Status GraphRunner::FeedUpdate(exec::Program& program) {
   return FeedScalar(program, passes::kStepInput, optimizer_step_);
 }
 
+Result<bool> GraphRunner::ReadFinite(const exec::Program& program) {
+  const auto& outputs = program.graph().outputs;
+  const auto at = std::find(outputs.begin(), outputs.end(), program.compilation().finite);
+  bool finite = false;
+  TENON_TRY(program.ReadOutput(static_cast<std::size_t>(at - outputs.begin()), &finite, sizeof finite));
+  return finite;
+}
+
 Status GraphRunner::ReadNorm(const exec::Program& program) {
   const graph::ValueId norm = program.compilation().gradient_norm;
   if (norm == graph::kNone) return {};
@@ -244,13 +259,21 @@ Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
   TENON_TRY(FeedUpdate(program));
   TENON_TRY(FeedScalar(program, passes::kWeightInput, weight_));
   TENON_TRY(FeedScalar(program, passes::kStartInput, start_));
+  loss_scale_ = static_cast<float>(part.loss_scale);
+  TENON_TRY(FeedScalar(program, passes::kLossScaleInput, loss_scale_));
+  if (part.first) overflowed_ = false;
   exec::RunOptions run;
   run.seed = static_cast<std::uint64_t>(config_.seed);
   run.position = static_cast<std::uint64_t>(part.position);
   TENON_TRY(program.RunToLoss(run));
   TENON_ASSIGN(const double loss, program.Loss());
-  if (!std::isfinite(loss)) return ExplainLoss(*compiled, batch, run, loss, part.step);
-  TENON_TRY(program.RunAfterLoss(run));
+  if (program.compilation().finite != graph::kNone) {
+    TENON_TRY(RunScaled(program, run, loss));
+  } else {
+    if (!std::isfinite(loss)) return ExplainLoss(*compiled, batch, run, loss, part.step);
+    TENON_TRY(program.RunAfterLoss(run));
+  }
+  if (overflowed_) return loss;
   if (whole) TENON_TRY(ReadNorm(program));
   if (whole || !part.last) return loss;
   TENON_ASSIGN(Compiled * apply, Get(Purpose::kApply, 0));
@@ -258,6 +281,17 @@ Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
   TENON_TRY(apply->program->Run(run));
   TENON_TRY(ReadNorm(*apply->program));
   return loss;
+}
+
+// The rest of a batch whose loss is scaled; what is not finite is kept out of sums and parameters.
+Status GraphRunner::RunScaled(exec::Program& program, const exec::RunOptions& run, double loss) {
+  if (std::isfinite(loss)) {
+    TENON_TRY(program.RunToFinite(run));
+    TENON_ASSIGN(const bool finite, ReadFinite(program));
+    if (finite) return program.RunAfterFinite(run);
+  }
+  overflowed_ = true;
+  return {};
 }
 
 // Looks for the cause: the data, a parameter that is not finite already, or the first operator of the forward pass.

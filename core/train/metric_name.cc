@@ -6,8 +6,8 @@
 namespace tenon {
 namespace {
 
-constexpr const char* kNames[] = {"loss", "accuracy", "perplexity", "f1_macro", "f1_micro", "confusion_matrix",
-                                  "mae",  "mse"};
+constexpr const char* kNames[] = {"loss",     "accuracy",         "perplexity", "f1_macro",
+                                  "f1_micro", "confusion_matrix", "mae",        "mse"};
 constexpr const char* kLowIsBetter[] = {"loss", "perplexity", "mae", "mse"};
 constexpr std::string_view kTop = "top_";
 

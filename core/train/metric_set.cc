@@ -147,8 +147,7 @@ bool IsLogLikelihood(const LossConfig& loss) {
          kind.find("negative_log_likelihood") != std::string_view::npos;
 }
 
-Status CheckMetric(const std::string& name, const RunConfig& config, const ValueType& labels,
-                   const ValueType& output) {
+Status CheckMetric(const std::string& name, const RunConfig& config, const ValueType& labels, const ValueType& output) {
   const auto k = TopKOf(name);
   const bool of_classes = k || name == "accuracy" || name.starts_with("f1_") || name == "confusion_matrix";
   const bool of_values = name == "mae" || name == "mse";
@@ -156,8 +155,7 @@ Status CheckMetric(const std::string& name, const RunConfig& config, const Value
                    "The metric 'perplexity' is the exponential of a cross entropy; the loss of this run is '{}'.",
                    KindOf(config.loss));
   TENON_INVALID_IF(of_classes && labels.dtype != DType::kI64,
-                   "The metric '{}' needs labels that are classes; those of a batch are {}.", name,
-                   labels.ToString());
+                   "The metric '{}' needs labels that are classes; those of a batch are {}.", name, labels.ToString());
   TENON_INVALID_IF(of_values && labels.dtype == DType::kI64,
                    "The metric '{}' needs labels that are values; those of the data are classes.", name);
   TENON_INVALID_IF(of_classes && output.shape.rank() < 2,
@@ -173,8 +171,7 @@ Status CheckMetric(const std::string& name, const RunConfig& config, const Value
 
 }  // namespace
 
-Result<std::vector<std::string>> MetricsOf(const RunConfig& config, const ValueType& labels,
-                                           const ValueType& output) {
+Result<std::vector<std::string>> MetricsOf(const RunConfig& config, const ValueType& labels, const ValueType& output) {
   const ConfigNode* eval = config.source.Find("eval");
   const bool written = eval != nullptr && eval->Find("metrics") != nullptr;
   std::vector<std::string> metrics;
@@ -182,8 +179,7 @@ Result<std::vector<std::string>> MetricsOf(const RunConfig& config, const ValueT
     const std::string& name = config.eval.metrics[i];
     Status fits = CheckMetric(name, config, labels, output);
     if (!fits.ok() && !written) continue;
-    if (!fits.ok())
-      return std::move(fits).At(PlaceOf(config.source, fmt::format("eval.metrics.{}", i)).ToString());
+    if (!fits.ok()) return std::move(fits).At(PlaceOf(config.source, fmt::format("eval.metrics.{}", i)).ToString());
     metrics.push_back(name);
   }
   return metrics;

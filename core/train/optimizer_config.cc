@@ -39,8 +39,9 @@ void CheckGroup(const ConfigNode& node, ParameterGroupConfig& group, ConfigReade
 // The keys that end every optimiser's table.
 template <class T>
 std::vector<ConfigField> WithGroups(std::vector<ConfigField> own) {
-  own.push_back(Field("decay_bias_and_norm", &T::decay_bias_and_norm,
-                      "false: no weight decay on parameters of one axis (biases, scales and shifts of normalisations)"));
+  own.push_back(
+      Field("decay_bias_and_norm", &T::decay_bias_and_norm,
+            "false: no weight decay on parameters of one axis (biases, scales and shifts of normalisations)"));
   own.push_back(Field("groups", &T::groups,
                       "parameters with an own rate or decay; the first group that matches a parameter decides"));
   return own;
@@ -86,14 +87,14 @@ const ConfigTable& ConfigTableOf(const SgdConfig*) {
 }
 
 const ConfigTable& ConfigTableOf(const AdamConfig*) {
-  static const ConfigTable table =
-      Table<AdamConfig>("Adam; weight decay is added to the gradient.", AdamFields<AdamConfig>(), CheckGroups<AdamConfig>);
+  static const ConfigTable table = Table<AdamConfig>("Adam; weight decay is added to the gradient.",
+                                                     AdamFields<AdamConfig>(), CheckGroups<AdamConfig>);
   return table;
 }
 
 const ConfigTable& ConfigTableOf(const AdamWConfig*) {
-  static const ConfigTable table =
-      Table<AdamWConfig>("Adam with weight decay apart from the gradient.", AdamFields<AdamWConfig>(), CheckGroups<AdamWConfig>);
+  static const ConfigTable table = Table<AdamWConfig>("Adam with weight decay apart from the gradient.",
+                                                      AdamFields<AdamWConfig>(), CheckGroups<AdamWConfig>);
   return table;
 }
 

@@ -12,7 +12,7 @@ struct ConfigTable;
 
 // Parameters that are updated in another way than the rest.
 struct ParameterGroupConfig {
-  std::string match;     // pattern of parameter names
+  std::string match;      // pattern of parameter names
   double lr_scale = 1.0;  // factor of the learning rate
   std::optional<double> weight_decay;
 };

@@ -27,12 +27,10 @@ struct Trial {
 Result<Trial> BuildFor(std::int64_t batch, const RunConfig& config, const Network& network,
                        const SampleLayout& layout) {
   Trial trial;
-  const graph::ValueId input =
-      trial.graph.AddInput("input", {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
-  trial.labels =
-      trial.graph.AddInput("labels", {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
-  TENON_ASSIGN_WHILE(trial.build, network.AddTo(trial.graph, input, true),
-                     "building the network for samples {}{}", NameOf(layout.dtype), layout.shape);
+  const graph::ValueId input = trial.graph.AddInput("input", {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
+  trial.labels = trial.graph.AddInput("labels", {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
+  TENON_ASSIGN_WHILE(trial.build, network.AddTo(trial.graph, input, true), "building the network for samples {}{}",
+                     NameOf(layout.dtype), layout.shape);
   auto loss = AddLoss(config.loss, trial.graph, trial.build.output, trial.labels);
   if (!loss.ok()) return std::move(loss).status().At(network.place_of_output());
   return trial;
@@ -52,9 +50,10 @@ Status CheckRoom(const Network::Build& build) {
 Status CheckLastBatch(const RunConfig& config, const Network& network, const DataSource& data, const Loader& train) {
   const std::int64_t last = train.samples_per_epoch() % train.batch();
   if (last == 0) return {};
-  TENON_TRY_WHILE(BuildFor(last, config, network, data.layout()),
-                  "looking at the last batch of an epoch, which has {} of {} samples (data.drop_last: true leaves it out)",
-                  last, train.batch());
+  TENON_TRY_WHILE(
+      BuildFor(last, config, network, data.layout()),
+      "looking at the last batch of an epoch, which has {} of {} samples (data.drop_last: true leaves it out)", last,
+      train.batch());
   return {};
 }
 
@@ -90,8 +89,9 @@ Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const
         .At(config.network.place.ToString());
   const ValueType &output = trial.graph.value(trial.build.output).type, &labels = trial.graph.value(trial.labels).type;
   if (std::holds_alternative<SoftmaxCrossEntropyConfig>(config.loss) && data.layout().label_kind == LabelKind::kClass)
-    TENON_TRY_WHILE(data.CheckClasses(output.shape[ClassAxis(output.shape, labels.shape)].value()), "comparing the labels with the network's output {} ({})",
-                    output.ToString(), network.place_of_output());
+    TENON_TRY_WHILE(data.CheckClasses(output.shape[ClassAxis(output.shape, labels.shape)].value()),
+                    "comparing the labels with the network's output {} ({})", output.ToString(),
+                    network.place_of_output());
   TENON_TRY(CheckLastBatch(config, network, data, train));
   TENON_TRY(CheckRecompute(config, trial.graph));
   RunFacts facts;

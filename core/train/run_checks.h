@@ -20,7 +20,6 @@ struct RunFacts {
 
 // Network, loss, labels, metrics and patterns against the data, for every batch size of an epoch: shapes, classes that the
 // network does not have, batches too small to train on. `train` gives the batches.
-Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const DataSource& data,
-                          const Loader& train);
+Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const DataSource& data, const Loader& train);
 
 }  // namespace tenon

@@ -245,8 +245,7 @@ void CheckEarlyStop(const ConfigNode& node, const RunConfig& run, ConfigReader& 
   } else if (metric == "confusion_matrix") {
     reader.Fail(place, "'train.early_stop.metric' needs a number; '{}' is a table.", metric);
   }
-  if (run.eval.every == 0)
-    reader.Fail(PlaceOf(node, "eval.every"), "'train.early_stop' needs 'eval.every' above 0.");
+  if (run.eval.every == 0) reader.Fail(PlaceOf(node, "eval.every"), "'train.early_stop' needs 'eval.every' above 0.");
 }
 
 void CheckRun(const ConfigNode& node, RunConfig& run, ConfigReader& reader) {

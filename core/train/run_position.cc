@@ -17,9 +17,10 @@ Status CheckSame(const RunState& state, std::string_view name, std::int64_t mine
                  std::optional<std::int64_t> absent = std::nullopt) {
   const auto there = Extra<std::int64_t>(state, name);
   const std::optional<std::int64_t> theirs = there ? there : absent;
-  TENON_INVALID_IF(theirs && *theirs != mine,
-                   "The checkpoint is of a run with {0} {1}; this run has {2}: its place in the epoch would be another.",
-                   what, *theirs, mine);
+  TENON_INVALID_IF(
+      theirs && *theirs != mine,
+      "The checkpoint is of a run with {0} {1}; this run has {2}: its place in the epoch would be another.", what,
+      *theirs, mine);
   return {};
 }
 
@@ -47,8 +48,9 @@ void RunPosition::NextEpoch() {
 }
 
 Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position, StepRunner& runner,
-                            const EarlyStop* stop) {
+                            const LossScaler& scaler, const EarlyStop* stop) {
   RunState state;
+  if (scaler.on()) state.scaler = scaler.state();
   TENON_TRY(AddTensors(runner, runner.ParameterNames(), &state.parameters));
   TENON_TRY(AddTensors(runner, runner.OptimizerStateNames(), &state.optimizer_state));
   state.epoch = position.epoch;
@@ -84,6 +86,14 @@ Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state) {
   position.loss_sum = Extra<double>(state, "train.loss_sum").value_or(0);
   position.loss_samples = Extra<std::int64_t>(state, "train.loss_samples").value_or(0);
   return position;
+}
+
+Status RestoreScaler(const RunState& state, LossScaler* scaler) {
+  TENON_INVALID_IF(state.scaler.has_value() != scaler->on(),
+                   "The checkpoint is of a run that {} its loss; this run {}. See amp.loss_scale.",
+                   state.scaler ? "scaled" : "did not scale", scaler->on() ? "does" : "does not");
+  if (state.scaler) scaler->Restore(*state.scaler);
+  return {};
 }
 
 void RestoreEarlyStop(const RunState& state, EarlyStop* stop) {

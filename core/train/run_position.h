@@ -6,6 +6,7 @@
 
 #include "core/train/checkpoint_state.h"
 #include "core/train/early_stop.h"
+#include "core/train/loss_scaler.h"
 #include "core/train/run_config.h"
 #include "core/train/step_runner.h"
 
@@ -13,7 +14,7 @@ namespace tenon {
 
 // Where a run stands, beside its tensors.
 struct RunPosition {
-  std::int64_t epoch = 1;  // the current one, from 1
+  std::int64_t epoch = 1;                           // the current one, from 1
   std::int64_t step_in_epoch = 0, global_step = 0;  // steps done
   double loss_sum = 0;                              // of the epoch, weighted by samples
   std::int64_t loss_samples = 0;
@@ -26,10 +27,12 @@ struct RunPosition {
 
 // Everything a checkpoint holds; `stop` may be null.
 Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position, StepRunner& runner,
-                            const EarlyStop* stop);
+                            const LossScaler& scaler, const EarlyStop* stop);
 
 // The position of a checkpoint of the same run. Refuses another seed, batch or accumulation: the batches would differ.
 Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state);
+// Refuses a checkpoint whose run scaled its loss when this one does not, and the other way round.
+Status RestoreScaler(const RunState& state, LossScaler* scaler);
 // Best value and patience of a checkpoint; nothing where it has none.
 void RestoreEarlyStop(const RunState& state, EarlyStop* stop);
 

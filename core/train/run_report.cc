@@ -65,8 +65,7 @@ std::vector<std::string> DescribePlan(const RunConfig& config, const RunSummary&
                                       StepRunner& runner, std::int64_t steps_per_epoch, std::int64_t total_steps) {
   std::vector<std::string> lines;
   std::int64_t parameters = 0;
-  for (const std::string& name : runner.ParameterNames())
-    parameters += runner.variables().Find(name)->shape.elements();
+  for (const std::string& name : runner.ParameterNames()) parameters += runner.variables().Find(name)->shape.elements();
   lines.push_back(fmt::format(
       "{} parameters, {} steps an epoch, {} steps in all; device {} ({}); plan {:.2f} MB, variables {:.2f} MB",
       parameters, steps_per_epoch, total_steps, config.device, runtime.device().name(), summary.plan_mb.value_or(0),
@@ -78,7 +77,8 @@ std::vector<std::string> DescribePlan(const RunConfig& config, const RunSummary&
   for (const auto& kernel : summary.kernels)
     lines.push_back(
         fmt::format("  {}: {} fast, {} reference", kernel.first, kernel.second.fast, kernel.second.reference));
-  for (const auto& fusion : summary.fusions) lines.push_back(fmt::format("  fusion {}: {}", fusion.first, fusion.second));
+  for (const auto& fusion : summary.fusions)
+    lines.push_back(fmt::format("  fusion {}: {}", fusion.first, fusion.second));
   return lines;
 }
 

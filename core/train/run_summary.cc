@@ -38,9 +38,8 @@ void AddTraining(const RunSummary& s, Json* json) {
   out["schedule"] = Text(s.schedule);
   out["accumulate"] = s.accumulate;
   out["clipping"] = Maybe(s.clipping, [](const RunSummary::Clipping& clipping) {
-    return Json{{"norm", Number(clipping.norm)},
-                {"value", Number(clipping.value)},
-                {"clipped_steps", clipping.clipped_steps}};
+    return Json{
+        {"norm", Number(clipping.norm)}, {"value", Number(clipping.value)}, {"clipped_steps", clipping.clipped_steps}};
   });
   out["parameter_groups"] = List(s.parameter_groups, [](const RunSummary::ParameterGroup& group) {
     return Json{{"match", group.match},
@@ -58,20 +57,14 @@ void AddTraining(const RunSummary& s, Json* json) {
   });
   out["ema"] = Number(s.ema);
   out["early_stop"] = Maybe(s.early_stop, [](const RunSummary::EarlyStop& stop) {
-    return Json{{"metric", stop.metric},
-                {"patience", stop.patience},
-                {"min_delta", Number(stop.min_delta)},
-                {"mode", stop.mode},
-                {"best", Number(stop.best)},
-                {"best_epoch", stop.best_epoch},
+    return Json{{"metric", stop.metric},  {"patience", stop.patience}, {"min_delta", Number(stop.min_delta)},
+                {"mode", stop.mode},      {"best", Number(stop.best)}, {"best_epoch", stop.best_epoch},
                 {"reached", stop.reached}};
   });
   out["validation_metrics"] = Object(s.validation_metrics, [](double value) { return Number(value); });
   out["confusion_matrix"] = Maybe(s.confusion_matrix, [](const RunSummary::Matrix& matrix) {
-    return Json{{"file", matrix.file},
-                {"classes", matrix.classes},
-                {"samples", matrix.samples},
-                {"right", matrix.right}};
+    return Json{
+        {"file", matrix.file}, {"classes", matrix.classes}, {"samples", matrix.samples}, {"right", matrix.right}};
   });
   out["recomputed_nodes"] = s.recomputed_nodes;
 }
@@ -113,6 +106,7 @@ Json ToObject(const RunSummary& s) {
   });
   json["skipped_samples"] = s.skipped_samples;
   json["skipped_steps"] = s.skipped_steps;
+  if (s.loss_scale) json["loss_scale"] = *s.loss_scale;
   json["weights_sha256"] = Text(s.weights_sha256);
   json["plugins"] = List(s.plugins, [](const RunSummary::Plugin& plugin) {
     return Json{{"id", plugin.id}, {"version", plugin.version}, {"path", plugin.path}};

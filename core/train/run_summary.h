@@ -54,7 +54,8 @@ struct RunSummary {
   };
   std::vector<Copy> copies;
   std::int64_t skipped_samples = 0;
-  std::int64_t skipped_steps = 0;
+  std::int64_t skipped_steps = 0;    // whose gradients overflowed
+  std::optional<double> loss_scale;  // the last one, where the loss is scaled
   std::string weights_sha256;
   struct Plugin {
     std::string id, version, path;

@@ -12,7 +12,9 @@ class StepGroups {
  public:
   StepGroups() = default;
   StepGroups(const Loader& loader, std::int64_t batches)
-      : batches_(batches), batches_per_epoch_(loader.steps_per_epoch()), samples_(loader.samples_per_epoch()),
+      : batches_(batches),
+        batches_per_epoch_(loader.steps_per_epoch()),
+        samples_(loader.samples_per_epoch()),
         batch_(loader.batch()) {}
 
   std::int64_t steps_per_epoch() const { return (batches_per_epoch_ + batches_ - 1) / batches_; }

@@ -23,6 +23,7 @@ struct StepPart {
   std::int64_t position = 0;  // of the batch in the run: where random numbers start
   double weight = 1;          // its share of the samples of the step
   bool first = true, last = true;
+  double loss_scale = 1;  // where the run scales its loss (ScalesLoss)
 };
 
 // Runs training and evaluation steps of one network on one device, by a compiled program or operator by operator. One
@@ -31,14 +32,16 @@ class StepRunner {
  public:
   virtual ~StepRunner() = default;
 
-  // One batch of a step: forward, backward and, after the last one, the update. Returns the loss of the batch. A loss that
-  // is not finite is an error that names the first operator whose result is not, and leaves parameters and optimiser
+  // One batch of a step: forward, backward and, after the last one, the update. Returns the loss of the batch. Without a loss
+  // scale, a loss that is not finite is an error that names the first operator whose result is not, and leaves parameters and optimiser
   // state as they were.
   virtual Result<double> Train(const Batch& batch, const StepPart& part) = 0;
   // A step of one batch; `step` counts from 0.
   Result<double> Train(const Batch& batch, double learning_rate, std::int64_t step) {
     return Train(batch, StepPart{.learning_rate = learning_rate, .step = step, .position = step});
   }
+  // Did the last step of a run that scales its loss find a loss or gradient that is not finite? Then it has updated nothing.
+  virtual bool overflowed() const = 0;
   // Joint L2 norm of the gradients of the last update before they were clipped; nothing without clipping by norm.
   virtual std::optional<double> GradientNorm() const = 0;
 
@@ -59,10 +62,10 @@ class StepRunner {
 };
 
 struct StepRunnerOptions {
-  const RunConfig* config = nullptr;  // must outlive the runner
-  SampleLayout layout;                // of the data
+  const RunConfig* config = nullptr;                            // must outlive the runner
+  SampleLayout layout;                                          // of the data
   const std::map<std::string, Tensor>* first_values = nullptr;  // in place of random ones, by name; must outlive it
-  std::string graphs_folder;          // where save_graphs writes; empty: nowhere
+  std::string graphs_folder;                                    // where save_graphs writes; empty: nowhere
 };
 
 // Gives the variables of a network their first values, and averages of trained parameters the same ones.

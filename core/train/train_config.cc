@@ -71,13 +71,13 @@ const ConfigTable& ConfigTableOf(const TrainConfig*) {
 
 const ConfigTable& ConfigTableOf(const EvalConfig*) {
   using T = EvalConfig;
-  static const ConfigTable table = Table<T>(
-      "When and how to test.",
-      {
-          Field("every", &T::every, AtLeast(0), "epochs between two tests; 0: only after the last one"),
-          Field("metrics", &T::metrics, "what to measure: " + MetricNames()),
-      },
-      CheckEval);
+  static const ConfigTable table =
+      Table<T>("When and how to test.",
+               {
+                   Field("every", &T::every, AtLeast(0), "epochs between two tests; 0: only after the last one"),
+                   Field("metrics", &T::metrics, "what to measure: " + MetricNames()),
+               },
+               CheckEval);
   return table;
 }
 

@@ -22,13 +22,11 @@ void AddGradientInputs(passes::Compilation& state, const std::vector<TrainedPara
 void AddSummed(passes::Compilation& state, const std::vector<TrainedParameter>& parameters) {
   for (const TrainedParameter& parameter : parameters) {
     state.trained.push_back(state.graph.AddParameter(parameter.name, parameter.type));
-    state.gradients.push_back(
-        state.graph.AddState(std::string(passes::kSumPrefix) + parameter.name, parameter.type));
+    state.gradients.push_back(state.graph.AddState(std::string(passes::kSumPrefix) + parameter.name, parameter.type));
   }
 }
 
-void UseAverages(graph::Graph& graph, const std::vector<graph::ValueId>& parameters,
-                 const exec::Variables& variables) {
+void UseAverages(graph::Graph& graph, const std::vector<graph::ValueId>& parameters, const exec::Variables& variables) {
   for (const graph::ValueId id : parameters) {
     const std::string average = std::string(passes::kAveragePrefix) + graph.value(id).name;
     if (variables.Has(average)) graph.RenameValue(id, average);

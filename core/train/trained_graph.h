@@ -22,7 +22,6 @@ void AddGradientInputs(passes::Compilation& state, const std::vector<TrainedPara
 void AddSummed(passes::Compilation& state, const std::vector<TrainedParameter>& parameters);
 
 // Lets a graph read the averages of parameters where the variables have them.
-void UseAverages(graph::Graph& graph, const std::vector<graph::ValueId>& parameters,
-                 const exec::Variables& variables);
+void UseAverages(graph::Graph& graph, const std::vector<graph::ValueId>& parameters, const exec::Variables& variables);
 
 }  // namespace tenon

@@ -77,6 +77,8 @@ class TrainingRun {
   void Finish();
   void FillSummary();
   std::string ResumeHint() const;
+  // Steps that changed the parameters: schedule and optimiser count no others.
+  std::int64_t UpdatesDone() const { return at_.global_step - scaler_.state().skipped_steps; }
   bool StoppedEarly() const { return early_stop_ && early_stop_->reached(); }
   bool Stopped() const { return stop_.received() != 0 || at_.global_step >= total_steps_ || StoppedEarly(); }
 
@@ -95,6 +97,7 @@ class TrainingRun {
   std::unique_ptr<StepRunner> runner_;
   std::unique_ptr<Loader> train_loader_, validation_loader_, test_loader_;
   StepGroups groups_;
+  LossScaler scaler_;
   std::optional<EarlyStop> early_stop_;
   std::optional<CheckpointFolder> checkpoints_;
   MetricsFile metrics_;
@@ -136,7 +139,8 @@ Status TrainingRun::Open() {
   TENON_TRY(OpenDevice());
   LogOptions log;
   TENON_ASSIGN(log.file_level, ParseLogLevel(config_.log.level));
-  log.level = std::max(log.file_level, LogLevel::kWarning);  // the screen belongs to the progress; the file has the rest
+  log.level =
+      std::max(log.file_level, LogLevel::kWarning);  // the screen belongs to the progress; the file has the rest
   if (!options_.dry_run) {
     Status folder = OpenFolder();
     if (!folder.ok()) return AsInputError(std::move(folder));
@@ -145,6 +149,7 @@ Status TrainingRun::Open() {
   TENON_TRY(ConfigureLog(log));
   TENON_LOG(kInfo, "train", "{}", data_->description());
   TENON_TRY(OpenRunner());
+  scaler_ = LossScaler(config_.amp);
   if (options_.resume) {
     Status resumed = Resume();
     if (!resumed.ok()) return AsInputError(std::move(resumed));
@@ -281,6 +286,7 @@ Status TrainingRun::LoadInto(const Checkpoint& checkpoint, const std::string& pa
                    "The checkpoint stands after step {} of an epoch; an epoch of this run has {} steps.",
                    at_.step_in_epoch, per_epoch_);
   if (early_stop_) RestoreEarlyStop(state, &*early_stop_);
+  TENON_TRY(RestoreScaler(state, &scaler_));
   last_saved_ = at_.Name();
   TENON_TRY(PrepareRunner());
   TENON_ASSIGN(const MatchReport report, RestoreTensors(checkpoint, *runner_, options_.lenient));
@@ -339,7 +345,8 @@ Result<double> TrainingRun::TrainBatches(std::int64_t* samples) {
     if (batch == nullptr) return Error(Code::kInternal, "Epoch {} ends before its last step.", at_.epoch);
     StepPart part;
     part.learning_rate = at_.learning_rate;
-    part.step = at_.global_step;
+    part.step = UpdatesDone();
+    part.loss_scale = scaler_.scale();
     part.position = groups_.position(at_.global_step, i);
     part.weight = static_cast<double>(batch->count) / all;
     part.first = i == 0;
@@ -354,7 +361,7 @@ Result<double> TrainingRun::TrainBatches(std::int64_t* samples) {
 Status TrainingRun::Step() {
   const std::int64_t waited = train_loader_->stats().wait_ns, begin = MonotonicNs();
   at_.learning_rate =
-      LearningRateAt(config_.schedule, LearningRate(config_.optimizer), at_.global_step, total_steps_, per_epoch_);
+      LearningRateAt(config_.schedule, LearningRate(config_.optimizer), UpdatesDone(), total_steps_, per_epoch_);
   std::int64_t samples = 0;
   TENON_ASSIGN(const double loss, TrainBatches(&samples));
   const std::int64_t took = MonotonicNs() - begin - (train_loader_->stats().wait_ns - waited);
@@ -367,22 +374,27 @@ Status TrainingRun::Step() {
   }
   ++at_.global_step;
   ++at_.step_in_epoch;
-  at_.loss_sum += loss * static_cast<double>(samples);
-  at_.loss_samples += samples;
+  TENON_TRY_WHILE(scaler_.Update(runner_->overflowed()), "training step {}", at_.global_step);
+  if (!runner_->overflowed()) {
+    at_.loss_sum += loss * static_cast<double>(samples);
+    at_.loss_samples += samples;
+  }
   return Log(loss, took);
 }
 
 Status TrainingRun::Log(double loss, std::int64_t took) {
   const std::optional<double> norm = runner_->GradientNorm();
   if (norm && *norm > *config_.train.clip_norm) ++result_.summary.clipping->clipped_steps;
-  interval_loss_ += loss;
-  ++interval_steps_;
+  if (!runner_->overflowed()) {
+    interval_loss_ += loss;
+    ++interval_steps_;
+  }
   interval_ns_ += took;
   if (progress_.Due()) {
     const double rate = train_ns_ > 0 ? static_cast<double>(samples_) / (static_cast<double>(train_ns_) * 1e-9) : 0;
     progress_.Show({at_.epoch, config_.train.epochs, at_.step_in_epoch, per_epoch_, loss, at_.learning_rate, rate});
   }
-  if (config_.log.every <= 0 || at_.global_step % config_.log.every != 0) return {};
+  if (config_.log.every <= 0 || at_.global_step % config_.log.every != 0 || interval_steps_ == 0) return {};
   const double steps = static_cast<double>(interval_steps_);
   TENON_TRY(metrics_.WriteStep(at_.global_step, at_.epoch, interval_loss_ / steps, at_.learning_rate,
                                Milliseconds(interval_ns_) / steps, norm));
@@ -407,8 +419,8 @@ Status TrainingRun::EvaluateEpoch(bool last) {
   const auto& values = validation_loader_ ? result_.summary.validation_metrics : result_.summary.test_metrics;
   early_stop_->Observe(values.at(early_stop_->metric()), at_.epoch);
   if (early_stop_->reached())
-    progress_.Line(fmt::format("Early stop: {} was best in epoch {}.", early_stop_->metric(),
-                               early_stop_->state().best_epoch));
+    progress_.Line(
+        fmt::format("Early stop: {} was best in epoch {}.", early_stop_->metric(), early_stop_->state().best_epoch));
   return {};
 }
 
@@ -446,7 +458,8 @@ Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
 Status TrainingRun::Save() {
   const bool wanted = config_.checkpoint.every > 0 || config_.checkpoint.steps;
   if (!wanted || at_.global_step == 0 || at_.Name() == last_saved_) return {};
-  TENON_ASSIGN(const RunState state, CaptureRun(config_, at_, *runner_, early_stop_ ? &*early_stop_ : nullptr));
+  TENON_ASSIGN(const RunState state,
+               CaptureRun(config_, at_, *runner_, scaler_, early_stop_ ? &*early_stop_ : nullptr));
   TENON_ASSIGN_WHILE(const std::string path, checkpoints_->Save(state), "saving a checkpoint after step {}",
                      at_.global_step);
   last_saved_ = at_.Name();
@@ -480,6 +493,8 @@ void TrainingRun::FillSummary() {
   if (train_loader_ && train_loader_->stats().batches > 0)
     summary.step_ms.data_wait =
         Milliseconds(train_loader_->stats().wait_ns) / static_cast<double>(train_loader_->stats().batches);
+  summary.skipped_steps = scaler_.state().skipped_steps;
+  if (scaler_.on()) summary.loss_scale = scaler_.scale();
   if (early_stop_) summary.early_stop = early_stop_->Summary();
   if (runtime_) AddRuntime(&summary, config_, *runtime_);
   if (runner_) AddRunner(&summary, *runner_);

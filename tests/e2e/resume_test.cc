@@ -75,12 +75,17 @@ void ExpectGoesOnInMidEpoch(const std::vector<std::string>& settings, const std:
 TEST(Resume, AStoppedStepCountGoesOnInMidEpoch) { ExpectGoesOnInMidEpoch({}); }
 
 // Three batches of 16 a step: 13 batches make 5 steps an epoch, the last one of one batch of 8.
-const std::vector<std::string> kEverything = {
-    "train.accumulate=3",      "train.clip_norm=0.5",        "train.ema=0.9",
-    "train.freeze=[conv1.*]",  "train.recompute=[relu1]",    "optimizer.weight_decay=0.01",
-    "optimizer.decay_bias_and_norm=false",                   "optimizer.groups=[{match: linear1.*, lr_scale: 0.5}]",
-    "schedule={type: one_cycle, warmup_steps: 4}",           "train.early_stop={patience: 50}",
-    "data.split={test: every_5, validation: every_10}"};
+const std::vector<std::string> kEverything = {"train.accumulate=3",
+                                              "train.clip_norm=0.5",
+                                              "train.ema=0.9",
+                                              "train.freeze=[conv1.*]",
+                                              "train.recompute=[relu1]",
+                                              "optimizer.weight_decay=0.01",
+                                              "optimizer.decay_bias_and_norm=false",
+                                              "optimizer.groups=[{match: linear1.*, lr_scale: 0.5}]",
+                                              "schedule={type: one_cycle, warmup_steps: 4}",
+                                              "train.early_stop={patience: 50}",
+                                              "data.split={test: every_5, validation: every_10}"};
 
 std::vector<std::string> Everything(const std::string& mode) {
   auto settings = kEverything;
@@ -142,7 +147,7 @@ TEST(Resume, AnInterruptedRunEndsAsIfItHadNotBeen) {
 TEST(Resume, AnInterruptedSumOfBatchesIsFinished) {
   for (const char* mode : {"graph", "pynative"}) {
     const std::vector<std::string> settings = {"mode=" + std::string(mode), "data.batch=2", "train.accumulate=25",
-                                               "train.epochs=60", "log.every=1", "checkpoint.every=200"};
+                                               "train.epochs=60",           "log.every=1",  "checkpoint.every=200"};
     const RunCase straight(kSections), stopped(kSections);
     ASSERT_EQ(straight.Train(settings).exit_code, 0);
     ASSERT_EQ(Interrupt(stopped, settings, SIGINT).exit_code, 130);

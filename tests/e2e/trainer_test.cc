@@ -10,8 +10,10 @@ using testing_support::ReadFile;
 using testing_support::RunCase;
 using testing_support::ToolResult;
 
-constexpr const char* kSections = R"(
-data: {type: csv, path: )" TENON_SOURCE_DIR R"(/data/optdigits.csv.gz, samples: 600, image: {shape: [1, 8, 8], scale: 0.0625}, split: {test: every_5}, batch: 32}
+constexpr const char* kSections =
+    R"(
+data: {type: csv, path: )" TENON_SOURCE_DIR
+    R"(/data/optdigits.csv.gz, samples: 600, image: {shape: [1, 8, 8], scale: 0.0625}, split: {test: every_5}, batch: 32}
 network: {zoo: mlp, args: {hidden: [32]}}
 optimizer: {type: sgd, lr: 0.1, momentum: 0.9}
 train: {epochs: 3}
@@ -20,13 +22,13 @@ train: {epochs: 3}
 TEST(Trainer, EveryFeatureIsInTheSummary) {
   for (const char* mode : {"graph", "pynative"}) {
     const RunCase run(kSections);
-    const ToolResult result = run.Train(
-        {"mode=" + std::string(mode), "train.accumulate=2", "train.clip_norm=0.01", "train.ema=0.5",
-         "train.freeze=[linear1.bias]", "train.recompute=[relu1]", "train.early_stop={metric: accuracy, patience: 9}",
-         "optimizer.weight_decay=0.001", "optimizer.decay_bias_and_norm=false",
-         "optimizer.groups=[{match: linear2.weight, lr_scale: 2}]", "schedule=polynomial",
-         "data.split={test: every_5, validation: 0.25}",
-         "eval.metrics=[loss, accuracy, top_3, perplexity, f1_macro, f1_micro, confusion_matrix]"});
+    const ToolResult result =
+        run.Train({"mode=" + std::string(mode), "train.accumulate=2", "train.clip_norm=0.01", "train.ema=0.5",
+                   "train.freeze=[linear1.bias]", "train.recompute=[relu1]",
+                   "train.early_stop={metric: accuracy, patience: 9}", "optimizer.weight_decay=0.001",
+                   "optimizer.decay_bias_and_norm=false", "optimizer.groups=[{match: linear2.weight, lr_scale: 2}]",
+                   "schedule=polynomial", "data.split={test: every_5, validation: 0.25}",
+                   "eval.metrics=[loss, accuracy, top_3, perplexity, f1_macro, f1_micro, confusion_matrix]"});
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const auto summary = run.Summary();
     EXPECT_EQ(summary.at("schedule"), "polynomial");
@@ -96,7 +98,8 @@ TEST(Trainer, WeightsFromAFile) {
     EXPECT_EQ(run.Summary().at("init_from").at("loaded"), 4);
   }
   const RunCase renamed(kSections);
-  const std::string layers = "network={layers: [flatten, {linear: {out: 32, name: a}}, relu, {linear: {out: 10, name: b}}]}";
+  const std::string layers =
+      "network={layers: [flatten, {linear: {out: 32, name: a}}, relu, {linear: {out: 10, name: b}}]}";
   const std::string rename = "rename: {linear1.: a., linear2.: b.}";
   ASSERT_EQ(renamed.Train({layers, "init_from={path: " + file + ", " + rename + "}", "train.epochs=1"}).exit_code, 0);
   EXPECT_EQ(renamed.Summary().at("init_from").at("missing"), 0);
@@ -132,7 +135,8 @@ TEST(Trainer, RegressionHasItsMetrics) {
   const ToolResult result = run.Train();
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto metrics = run.Summary().at("test_metrics");
-  EXPECT_NEAR(metrics.at("mse").get<double>(), metrics.at("loss").get<double>(), 1e-5 * metrics.at("loss").get<double>());
+  EXPECT_NEAR(metrics.at("mse").get<double>(), metrics.at("loss").get<double>(),
+              1e-5 * metrics.at("loss").get<double>());
   EXPECT_GT(metrics.at("mae"), 0.0);
 }
 

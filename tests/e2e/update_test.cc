@@ -104,9 +104,9 @@ TEST_P(Update, FrozenParametersHaveNeitherGradientNorState) {
 
 TEST_P(Update, GroupsHaveTheirOwnRateAndDecay) {
   const Values plain = Change(Sections("optimizer: {type: sgd}"));
-  const Values groups = Change(Sections(
-      "optimizer: {type: sgd, weight_decay: 0.5, groups: [{match: '*.bias', lr_scale: 0.5, weight_decay: 0}, "
-      "{match: 'head.*', weight_decay: 0}, {match: 'second.weight', lr_scale: 0}]}"));
+  const Values groups = Change(
+      Sections("optimizer: {type: sgd, weight_decay: 0.5, groups: [{match: '*.bias', lr_scale: 0.5, weight_decay: 0}, "
+               "{match: 'head.*', weight_decay: 0}, {match: 'second.weight', lr_scale: 0}]}"));
   for (const char* name : {"first.bias", "second.bias", "head.bias"}) ExpectScaled(groups, plain, name, 0.5);
   ExpectScaled(groups, plain, "head.weight", 1);
   for (const double x : groups.at("second.weight")) EXPECT_EQ(x, 0);
@@ -146,8 +146,9 @@ TEST_P(Update, BatchesOfAStepAreOneLargeBatch) {
 // The last step of an epoch has fewer batches, and the last of them fewer samples: 3 x 10 + 10 against 30 + 10.
 TEST_P(Update, ALastStepWithFewerBatchesHasTheRightWeights) {
   const std::string optimizer = "optimizer: {type: sgd, momentum: 0.9}\n";
-  for (const auto& [large, small, count] : {std::tuple("batch: 30", "batch: 10", 3), std::tuple("batch: 24", "batch: 6", 4),
-                                            std::tuple("batch: 28", "batch: 7", 4)}) {
+  for (const auto& [large, small, count] :
+       {std::tuple("batch: 30", "batch: 10", 3), std::tuple("batch: 24", "batch: 6", 4),
+        std::tuple("batch: 28", "batch: 7", 4)}) {
     StepSession whole(Sections(optimizer, large));
     StepSession parts(Sections(optimizer + "train: {accumulate: " + std::to_string(count) + "}", small));
     whole.TrainEpochs(4, 0.02);
@@ -169,7 +170,8 @@ TEST_P(Update, ClippingSeesTheSumOfTheBatches) {
   EXPECT_NEAR(*parts.runner().GradientNorm(), *whole.runner().GradientNorm(), 1e-5);
   const Values expected = whole.Values();
   for (const auto& value : parts.Values()) {
-    for (std::size_t i = 0; i < value.second.size(); ++i) EXPECT_NEAR(value.second[i], expected.at(value.first)[i], 1e-5);
+    for (std::size_t i = 0; i < value.second.size(); ++i)
+      EXPECT_NEAR(value.second[i], expected.at(value.first)[i], 1e-5);
   }
 }
 

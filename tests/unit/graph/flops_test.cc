@@ -14,7 +14,8 @@ std::int64_t LastFlops(const std::string& lines) {
 }
 
 TEST(Flops, Convolutions) {
-  const std::string operands = "  %x: f32[2,8,10,10] input\n  %w: f32[16,8,3,3] parameter\n  %dy: f32[2,16,8,8] input\n";
+  const std::string operands =
+      "  %x: f32[2,8,10,10] input\n  %w: f32[16,8,3,3] parameter\n  %dy: f32[2,16,8,8] input\n";
   constexpr std::int64_t kOnce = 2 * (2 * 16 * 8 * 8) * (8 * 3 * 3);
   EXPECT_EQ(LastFlops(operands + "  %y = Conv(%x, %w)\n  return %y\n"), kOnce);
   EXPECT_EQ(LastFlops("  %x: f32[2,8,10,10] input\n  %w: f32[8,1,3,3] parameter\n"

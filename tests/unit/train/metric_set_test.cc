@@ -11,11 +11,11 @@ namespace {
 
 // Six samples of three classes; predictions 0 0 1 2 2 1 against labels 0 1 1 2 0 1.
 struct Classes {
-  Tensor output = Tensor::Of<float>(Shape{6, 3}, {3, 2, 1,  // 0
-                                                  5, 4, 0,  // 0, the label is second
-                                                  0, 9, 1,  // 1
-                                                  1, 2, 3,  // 2
-                                                  1, 2, 3,  // 2, the label is last
+  Tensor output = Tensor::Of<float>(Shape{6, 3}, {3, 2, 1,    // 0
+                                                  5, 4, 0,    // 0, the label is second
+                                                  0, 9, 1,    // 1
+                                                  1, 2, 3,    // 2
+                                                  1, 2, 3,    // 2, the label is last
                                                   0, 2, 2});  // 1: the first of equal ones
   Batch batch;
   Classes() {

@@ -18,8 +18,9 @@ TEST(NamePattern, NothingIsAnErrorWithTheNearestName) {
   EXPECT_EQ(message("conv1"), "The pattern 'conv1' matches no parameter. Did you mean 'conv1.*'?");
   EXPECT_EQ(message("conv1.wieght"), "The pattern 'conv1.wieght' matches no parameter. Did you mean 'conv1.weight'?");
   EXPECT_EQ(message("haed.*"), "The pattern 'haed.*' matches no parameter. Did you mean 'head.*'?");
-  EXPECT_EQ(message("encoder"),
-            "The pattern 'encoder' matches no parameter. There are conv1.weight, conv1.bias, conv2.weight and head.bias.");
+  EXPECT_EQ(
+      message("encoder"),
+      "The pattern 'encoder' matches no parameter. There are conv1.weight, conv1.bias, conv2.weight and head.bias.");
 }
 
 }  // namespace
