@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "core/data/open_data.h"
 #include "core/exec/runtime.h"
@@ -101,6 +102,89 @@ TEST_P(MixedPrecision, RunsOnFastKernels) {
   ASSERT_TRUE(mixed.ok()) << mixed.status().ToString();
   for (const auto& entry : mixed->kernels) EXPECT_EQ(entry.second.reference, 0) << entry.first;
 }
+
+// A runner with its first batch, for steps that a test makes one by one.
+class ScaledSteps : public testing::TestWithParam<RunMode> {
+ protected:
+  void Open(const std::string& amp, const std::string& train = "") {
+    config_ = Config(kProducts, amp, GetParam());
+    if (!train.empty()) config_.train.clip_norm = std::stod(train);
+    network_ = Value(Network::Make(config_.network));
+    OpenDataOptions data_options;
+    data_options.seed = 1;
+    data_ = Value(OpenData(config_.data, data_options));
+    runtime_ = Value(exec::Runtime::Open({}));
+    StepRunnerOptions options;
+    options.config = &config_;
+    options.layout = data_->layout();
+    runner_ = Value(GetParam() == RunMode::kGraph ? MakeGraphRunner(*runtime_, *network_, options)
+                                                  : MakeEagerRunner(*runtime_, *network_, options));
+    loader_ = Value(data_->TrainLoader());
+    ASSERT_TRUE(loader_->Start(0).ok());
+    batch_ = Value(loader_->Next());
+  }
+
+  double Step(const Batch& batch, double scale, std::int64_t step) {
+    return Value(runner_->Train(batch, {.learning_rate = 0.1, .step = step, .position = step, .loss_scale = scale}));
+  }
+  std::vector<Tensor> Parameters() {
+    std::vector<Tensor> all;
+    for (const std::string& name : runner_->ParameterNames()) all.push_back(Value(runner_->variables().Get(name)));
+    return all;
+  }
+  static void ExpectSame(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+      EXPECT_EQ(std::memcmp(a[i].raw(), b[i].raw(), static_cast<std::size_t>(a[i].bytes())), 0) << "parameter " << i;
+  }
+  template <class T>
+  static T Value(Result<T> result) {
+    EXPECT_TRUE(result.ok()) << result.status().ToString();
+    return std::move(result).value();
+  }
+
+  RunConfig config_;
+  std::optional<Network> network_;
+  std::optional<DataSource> data_;
+  std::unique_ptr<exec::Runtime> runtime_;
+  std::unique_ptr<StepRunner> runner_;
+  std::unique_ptr<Loader> loader_;
+  const Batch* batch_ = nullptr;
+};
+
+TEST_P(ScaledSteps, AnyPowerOfTwoGivesTheSameUpdateClippedOrNot) {
+  for (const char* clip : {"", "0.1"}) {
+    std::vector<std::vector<Tensor>> after;
+    for (const double scale : {1.0, 1024.0}) {
+      Open("{level: O2, loss_scale: dynamic}", clip);
+      for (int step = 0; step < 3; ++step) Step(*batch_, scale, step);
+      EXPECT_FALSE(runner_->overflowed());
+      after.push_back(Parameters());
+    }
+    ExpectSame(after[0], after[1]);
+  }
+}
+
+TEST_P(ScaledSteps, AnOverflowLeavesTheParametersAlone) {
+  Open("fp16");
+  Step(*batch_, 8, 0);
+  const std::vector<Tensor> before = Parameters();
+  Step(*batch_, 1e30, 1);
+  EXPECT_TRUE(runner_->overflowed());
+  ExpectSame(before, Parameters());
+  Batch bad = *batch_;
+  bad.samples = Tensor(batch_->samples.dtype(), batch_->samples.shape());
+  for (float& value : bad.samples.values<float>()) value = NAN;
+  EXPECT_TRUE(std::isnan(Step(bad, 8, 1)));
+  EXPECT_TRUE(runner_->overflowed());
+  ExpectSame(before, Parameters());
+  Step(*batch_, 8, 1);
+  EXPECT_FALSE(runner_->overflowed());
+  EXPECT_NE(std::memcmp(before[0].raw(), Parameters()[0].raw(), static_cast<std::size_t>(before[0].bytes())), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ScaledSteps, testing::Values(RunMode::kGraph, RunMode::kPynative),
+                         [](const auto& mode) { return mode.param == RunMode::kGraph ? "graph" : "pynative"; });
 
 INSTANTIATE_TEST_SUITE_P(Levels, MixedPrecision,
                          testing::Values("{level: O1}", "{level: O2}", "{level: O3}", "{level: auto}",
