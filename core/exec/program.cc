@@ -64,8 +64,7 @@ Status Program::PlaceValues() {
   const graph::Graph& g = graph();
   const passes::MemoryPlan& plan = compilation_.memory;
   addresses_.assign(Index(g.num_values()), 0);
-  TENON_ASSIGN_WHILE(arena_, device_.Allocate(plan.arena_bytes, TENON_ALLOC_ARENA),
-                     "allocating the arena of the program");
+  TENON_ASSIGN_WHILE(arena_, variables_.Scratch(plan.arena_bytes), "allocating the arena of the program");
   for (graph::ValueId id = 0; id < g.num_values(); ++id) {
     const graph::ValueInfo& value = g.value(id);
     shapes_.push_back(value.type.defined() && value.type.shape.known() ? value.type.shape.Concrete() : Shape{});
@@ -100,7 +99,7 @@ Status Program::PlaceValues() {
       }
       case graph::ValueKind::kResult:
         if (plan.arena_offset[Index(id)] >= 0)
-          addresses_[Index(id)] = arena_.address() + static_cast<std::uint64_t>(plan.arena_offset[Index(id)]);
+          addresses_[Index(id)] = arena_->address() + static_cast<std::uint64_t>(plan.arena_offset[Index(id)]);
         break;
     }
   }
@@ -329,7 +328,7 @@ void Program::AddPluginStep(graph::NodeId id, const PluginKernel* kernel, Step s
   call.output_stride = sizeof(tenon_tensor);
   const std::int64_t workspace = compilation_.memory.workspace_offset[Index(id)];
   if (workspace >= 0) {
-    call.workspace = arena_.address() + static_cast<std::uint64_t>(workspace);
+    call.workspace = arena_->address() + static_cast<std::uint64_t>(workspace);
     call.workspace_bytes = static_cast<std::uint64_t>(compilation_.kernels[Index(id)]->workspace_bytes());
   }
   call.math_flags = TENON_MATH_DETERMINISTIC | TENON_MATH_ACCUMULATE_F32;

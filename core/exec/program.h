@@ -30,7 +30,8 @@ struct RunOptions {
 };
 
 // A compiled graph with resolved addresses. In steady state a run allocates nothing, infers nothing and plans nothing: it
-// walks a list of kernel calls. One thread; variables are shared with other programs of the session.
+// walks a list of kernel calls. One thread; variables and the arena are shared with other programs of the session, so results
+// are read before another of them runs.
 class Program {
  public:
   // Takes over a compilation that went through the pipeline. `variables` must outlive the program.
@@ -122,7 +123,7 @@ class Program {
   Variables& variables_;
   Device& device_;
   std::uint32_t threads_;
-  Buffer arena_;
+  std::shared_ptr<const Buffer> arena_;  // shared by the programs of a session
   std::vector<Buffer> constants_;
   std::vector<std::uint64_t> addresses_;  // by value, 0: none or fed
   std::deque<Shape> shapes_;              // by value; views point into them

@@ -14,8 +14,13 @@ using graph::NodeId;
 using graph::ValueId;
 using graph::ValueKind;
 
-// "conv1.grad.ConvWeightGrad" belongs to "conv1".
-std::string LayerOf(const std::string& node) { return node.substr(0, node.find(".grad.")); }
+// "conv1.grad.ConvWeightGrad" and the fused "conv1.grad" belong to "conv1".
+constexpr std::string_view kGrad = ".grad";
+bool IsGradient(const std::string& node) { return node.find(".grad.") != std::string::npos || node.ends_with(kGrad); }
+std::string LayerOf(const std::string& node) {
+  if (node.ends_with(kGrad)) return node.substr(0, node.size() - kGrad.size());
+  return node.substr(0, node.find(".grad."));
+}
 
 class Describer {
  public:
@@ -78,7 +83,7 @@ class Describer {
   }
 
   void AddOperands(const graph::Node& node, StepPlan::Layer& layer) {
-    const bool gradient = node.name.find(".grad.") != std::string::npos;
+    const bool gradient = IsGradient(node.name);
     for (const ValueId in : node.inputs) {
       if (in == kNone || !counted_.insert(in).second) continue;
       const ValueKind kind = graph_.value(in).kind;

@@ -67,4 +67,15 @@ std::int64_t Variables::bytes() const {
   return total;
 }
 
+Result<std::shared_ptr<const Buffer>> Variables::Scratch(std::int64_t bytes) {
+  for (const std::weak_ptr<const Buffer>& known : scratch_) {
+    std::shared_ptr<const Buffer> buffer = known.lock();
+    if (buffer != nullptr && buffer->bytes() >= bytes) return buffer;
+  }
+  TENON_ASSIGN(Buffer made, device_.Allocate(bytes, TENON_ALLOC_ARENA));
+  auto buffer = std::make_shared<const Buffer>(std::move(made));
+  scratch_.push_back(buffer);
+  return buffer;
+}
+
 }  // namespace tenon::exec

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,10 @@ class Variables {
   // The value that a later Ensure will take; null: zeros, or the variable is there.
   const Tensor* InitialOf(std::string_view name) const;
 
+  // Memory for what lives only while a program runs. Programs of one session run one after the other and share it; it
+  // stays as long as one of them holds it. RESOURCE_EXHAUSTED as Device::Allocate.
+  Result<std::shared_ptr<const Buffer>> Scratch(std::int64_t bytes);
+
   std::vector<std::string> Names() const;  // in the order in which they were made
   Device& device() const { return device_; }
   std::int64_t bytes() const;
@@ -46,6 +51,7 @@ class Variables {
   std::map<std::string, Variable, std::less<>> variables_;
   std::map<std::string, Tensor, std::less<>> initial_;
   std::vector<std::string> order_;
+  std::vector<std::weak_ptr<const Buffer>> scratch_;
 };
 
 }  // namespace tenon::exec

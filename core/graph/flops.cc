@@ -71,7 +71,25 @@ class Counter {
       image = ShapeOf(node_.outputs, 0), filter = ShapeOf(node_.inputs, 1);
     }
     if (image == nullptr || filter == nullptr || Dim(*filter, 0) == 0) return 0;
+    if (!gradient && Contains(node_, "Pool")) return 2 * BeforePool(*filter) * (Product(*filter) / Dim(*filter, 0));
     return 2 * runs * Product(*image) * (Product(*filter) / Dim(*filter, 0));
+  }
+
+  // Elements of the convolution inside a fused one: its output is the pooled one.
+  std::int64_t BeforePool(const SymShape& filter) {
+    const SymShape& x = *ShapeOf(node_.inputs, 0);
+    const int spatial = x.rank() - 2;
+    const auto at = [](const std::vector<std::int64_t>& values, int i, std::int64_t fallback) {
+      return static_cast<std::size_t>(i) < values.size() ? values[static_cast<std::size_t>(i)] : fallback;
+    };
+    const auto strides = node_.attrs.Ints("c.strides", {}), dilations = node_.attrs.Ints("c.dilations", {});
+    const auto pads = node_.attrs.Ints("c.pads", {});
+    std::int64_t elements = Dim(x, 0) * Dim(filter, 0);
+    for (int i = 0; i < spatial; ++i) {
+      const std::int64_t reach = (Dim(filter, 2 + i) - 1) * at(dilations, i, 1) + 1;
+      elements *= (Dim(x, 2 + i) + at(pads, i, 0) + at(pads, i + spatial, 0) - reach) / at(strides, i, 1) + 1;
+    }
+    return elements;
   }
 
   std::int64_t Products() {

@@ -55,6 +55,7 @@ class EagerRunner final : public StepRunner {
   exec::Variables& variables() override { return variables_; }
   std::vector<std::string> ParameterNames() const override { return parameter_names_; }
   std::vector<std::string> OptimizerStateNames() const override { return state_names_; }
+  std::optional<exec::StepPlan> Plan() const override { return std::nullopt; }
   void AddTo(RunSummary& summary) const override;
 
  private:

@@ -40,6 +40,7 @@ class GraphRunner final : public StepRunner {
   exec::Variables& variables() override { return variables_; }
   std::vector<std::string> ParameterNames() const override { return parameter_names_; }
   std::vector<std::string> OptimizerStateNames() const override { return state_names_; }
+  std::optional<exec::StepPlan> Plan() const override;
   void AddTo(RunSummary& summary) const override;
 
  private:
@@ -323,12 +324,23 @@ Status GraphRunner::Prepare(const Batch& like) {
   return Get(Purpose::kApply, 0).status();
 }
 
+// Of the largest training program.
+std::optional<exec::StepPlan> GraphRunner::Plan() const {
+  const Compiled* largest = nullptr;
+  for (const Compiled& compiled : programs_) {
+    const bool trains = compiled.purpose == Purpose::kStep || compiled.purpose == Purpose::kAccumulate;
+    if (trains && (largest == nullptr || compiled.batch > largest->batch)) largest = &compiled;
+  }
+  if (largest == nullptr) return std::nullopt;
+  return exec::DescribeStep(*largest->program, runtime_.target());
+}
+
 void GraphRunner::AddTo(RunSummary& summary) const {
   summary.kernels = kernels_;
   summary.fusions = fusions_;
   summary.plan_cache = cache_;
   summary.recomputed_nodes = recomputed_;
-  summary.plan_mb = static_cast<double>(plan_bytes_) / (1 << 20);
+  summary.plan_mb = static_cast<double>(plan_bytes_ + variables_.bytes()) / (1 << 20);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+
 #include "core/train/checkpoint.h"
 
 namespace tenon {
@@ -61,6 +63,41 @@ void AddRunner(RunSummary* summary, StepRunner& runner) {
   summary->weights_sha256 = WeightsSha256(parameters);
 }
 
+namespace {
+
+std::string Percent(std::int64_t part, std::int64_t whole) {
+  return whole > 0 ? fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole)) : "-";
+}
+
+// One line a layer: what it computes and what it holds.
+void DescribeLayers(const exec::StepPlan& plan, std::vector<std::string>& lines) {
+  std::size_t width = 5, op_width = 8;
+  for (const auto& layer : plan.layers) {
+    width = std::max(width, layer.name.size());
+    op_width = std::max(op_width, layer.op.size());
+  }
+  lines.push_back(fmt::format("{:<{}}  {:<{}} {:>9} {:>7} {:>9} {:>11} {:>9} {:>9} {:>9}", "layer", width, "operator",
+                              op_width, "MFLOP", "share", "weights", "activations", "gradients", "optimizer",
+                              "workspace"));
+  for (const auto& layer : plan.layers) {
+    lines.push_back(fmt::format("{:<{}}  {:<{}} {:>9.2f} {:>7} {:>9.3f} {:>11.3f} {:>9.3f} {:>9.3f} {:>9.3f}",
+                                layer.name, width, layer.op, op_width, static_cast<double>(layer.flops) * 1e-6,
+                                Percent(layer.flops, plan.flops), Mb(layer.weights), Mb(layer.activations),
+                                Mb(layer.gradients), Mb(layer.optimizer), Mb(layer.workspace)));
+  }
+  lines.push_back("Sizes in MB. Activations, gradients and workspaces use the same memory at different times.");
+}
+
+// One line a node, and why candidates before its kernel were refused.
+void DescribeKernels(const exec::StepPlan& plan, std::vector<std::string>& lines) {
+  for (const auto& node : plan.nodes) {
+    lines.push_back(fmt::format("{} ({}): {}", node.name, node.op, node.kernel));
+    for (const std::string& reason : node.refused) lines.push_back(fmt::format("    not {}", reason));
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> DescribePlan(const RunConfig& config, const RunSummary& summary, exec::Runtime& runtime,
                                       StepRunner& runner, std::int64_t steps_per_epoch, std::int64_t total_steps) {
   std::vector<std::string> lines;
@@ -74,9 +111,19 @@ std::vector<std::string> DescribePlan(const RunConfig& config, const RunSummary&
     lines.push_back(fmt::format("  group '{}': {} parameters, rate x {}, weight decay {}", group.match,
                                 group.parameters, group.lr_scale, group.weight_decay));
   if (summary.frozen_parameters > 0) lines.push_back(fmt::format("  frozen: {} parameters", summary.frozen_parameters));
-  for (const auto& kernel : summary.kernels)
-    lines.push_back(
-        fmt::format("  {}: {} fast, {} reference", kernel.first, kernel.second.fast, kernel.second.reference));
+  if (const std::optional<exec::StepPlan> plan = runner.Plan()) {
+    lines.push_back(fmt::format(
+        "one step: {:.3f} GFLOP; device memory {:.2f} MB = parameters, states and optimizer {:.2f} + arena {:.2f} + "
+        "constants {:.2f}",
+        static_cast<double>(plan->flops) * 1e-9, Mb(plan->device_bytes()), Mb(plan->variable_bytes),
+        Mb(plan->arena_bytes), Mb(plan->constant_bytes)));
+    DescribeLayers(*plan, lines);
+    DescribeKernels(*plan, lines);
+  } else {
+    for (const auto& kernel : summary.kernels)
+      lines.push_back(
+          fmt::format("  {}: {} fast, {} reference", kernel.first, kernel.second.fast, kernel.second.reference));
+  }
   for (const auto& fusion : summary.fusions)
     lines.push_back(fmt::format("  fusion {}: {}", fusion.first, fusion.second));
   return lines;

@@ -9,6 +9,7 @@
 
 #include "core/data/loader.h"
 #include "core/exec/runtime.h"
+#include "core/exec/step_plan.h"
 #include "core/exec/variables.h"
 #include "core/train/network.h"
 #include "core/train/run_config.h"
@@ -57,6 +58,8 @@ class StepRunner {
   // Names of parameters and running statistics, in the order of the layers; and of optimiser states and averages.
   virtual std::vector<std::string> ParameterNames() const = 0;
   virtual std::vector<std::string> OptimizerStateNames() const = 0;
+  // What a prepared training step will run and need; nothing where operators are chosen when they are reached.
+  virtual std::optional<exec::StepPlan> Plan() const = 0;
   // Adds kernels, fusions, plan cache and plan size.
   virtual void AddTo(RunSummary& summary) const = 0;
 };
