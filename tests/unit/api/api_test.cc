@@ -8,6 +8,8 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <unistd.h>
 
@@ -150,6 +152,32 @@ TEST_P(NetworkTest, TrainsSavesAndLoads) {
   EXPECT_EQ(again.TrainStep(points, classes), next) << "weights and optimiser state were loaded";
   EXPECT_EQ(again.steps(), network.steps());
   EXPECT_EQ(again.Run(points).Values<float>(), network.Run(points).Values<float>());
+  std::remove(path.c_str());
+}
+
+// A runtime belongs to one thread at a time; threads that infer have one each, with the weights of one file.
+TEST_P(NetworkTest, InfersInSeveralThreads) {
+  tn::Network network = Make();
+  const Floats points{1, 1, -1, 1, -1, -1, 1, -1};
+  network.TrainStep(Of({4, 2}, points), tn::Tensor::Of<std::int64_t>(runtime_, {4}, {1, 0, 1, 0}));
+  const std::string path = TempFile("_threads.safetensors");
+  network.Save(path);
+  const Floats expected = network.Run(Of({4, 2}, points)).Values<float>();
+  const std::string text = std::string(kNetwork) + "mode: " + GetParam() + "\n";
+  std::vector<int> wrong(4, -1);
+  std::vector<std::thread> threads;
+  for (int& count : wrong) {
+    threads.emplace_back([&, out = &count] {
+      const tn::Runtime own;
+      tn::Network mine = tn::Network::FromText(own, text);
+      mine.Load(path);
+      int bad = 0;
+      for (int i = 0; i < 50; ++i) bad += mine.Run(tn::Tensor::Of(own, {4, 2}, points)).Values<float>() != expected;
+      *out = bad;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(4, 0));
   std::remove(path.c_str());
 }
 
