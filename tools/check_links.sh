@@ -7,7 +7,7 @@ set -euo pipefail
 program=${1:?"usage: check_links.sh PROGRAM [MOST]"}
 most=${2:-12}
 
-libraries=$(ldd "$program" | awk '/\.so/ {print $1}' | grep -vE 'linux-vdso|ld-linux|lib[a-z]*san\.so')
+libraries=$(env -u LD_PRELOAD ldd "$program" | awk '/\.so/ {print $1}' | grep -vE 'linux-vdso|ld-linux|lib[a-z]*san\.so')
 count=$(grep -c . <<<"$libraries")
 echo "$program loads $count libraries:" $libraries
 if grep -E 'grpc|libssl|libcrypto|gomp|libomp|libiomp|dnnl|protobuf\.so|gloo|libcuda|opencl' <<<"$libraries"; then
