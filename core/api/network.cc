@@ -93,7 +93,7 @@ SampleLayout Network::Impl::LayoutFor(tenon::DType dtype, const tenon::Shape& sa
     if (tenon::IsFloating(made.label_dtype)) made.label_kind = LabelKind::kValue;
     return made;
   }
-  if (!std::holds_alternative<MseConfig>(config.loss)) return made;
+  if (!ComparesValues(config.loss)) return made;
   graph::Graph graph;
   tenon::Shape batch{1};
   for (const std::int64_t dim : sample.dims()) batch.push_back(dim);

@@ -25,7 +25,7 @@ using graph::ValueId;
 // Inputs: learning_rate f32[], with `counts_steps` the step number i64[] from 1, the parameters, then one state per
 // parameter for each prefix, then the gradients. Outputs: the new parameters, then the new states.
 struct UpdateRule {
-  std::string type;  // "SGD", "Adam", "AdamW"
+  std::string type;  // "SGD", "Adam", "AdamW", "Lamb"
   Attributes attrs;
   bool counts_steps = false;
   std::vector<std::string> state_prefixes;  // "moments." -> state "moments.<parameter>"

@@ -114,9 +114,9 @@ Result<std::int64_t> LayerBuilder::KnownDim(int axis) const {
 const std::vector<LayerKind>& LayerKinds() {
   static const std::vector<LayerKind> kinds = [] {
     std::vector<LayerKind> all;
-    for (auto family : {ConvLayers, LinearLayers, EmbeddingLayers, PositionLayers, AttentionLayers,
-                        TransformerBlockLayers, BatchNormLayers, LayerNormLayers, ParameterLayers, PoolLayers,
-                        ActivationLayers, ShapeLayers, ArithmeticLayers, OperatorLayers}) {
+    for (auto family : {ConvLayers, ConvTransposeLayers, LinearLayers, EmbeddingLayers, PositionLayers, AttentionLayers,
+                        TransformerBlockLayers, BatchNormLayers, LayerNormLayers, NormalizationLayers, ParameterLayers,
+                        PoolLayers, ActivationLayers, ShapeLayers, ArithmeticLayers, OperatorLayers}) {
       for (LayerKind& kind : family()) all.push_back(std::move(kind));
     }
     return all;

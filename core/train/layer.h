@@ -142,10 +142,12 @@ std::vector<LayerKind> ActivationLayers();  // relu ... gelu, softmax, dropout
 std::vector<LayerKind> AttentionLayers();
 std::vector<LayerKind> BatchNormLayers();
 std::vector<LayerKind> ConvLayers();
+std::vector<LayerKind> ConvTransposeLayers();
 std::vector<LayerKind> EmbeddingLayers();
 std::vector<LayerKind> LayerNormLayers();
-std::vector<LayerKind> LinearLayers();    // linear, tied_linear
-std::vector<LayerKind> OperatorLayers();  // op
+std::vector<LayerKind> LinearLayers();         // linear, tied_linear
+std::vector<LayerKind> NormalizationLayers();  // rms_norm, group_norm, instance_norm
+std::vector<LayerKind> OperatorLayers();       // op
 std::vector<LayerKind> ParameterLayers();
 std::vector<LayerKind> PoolLayers();
 std::vector<LayerKind> PositionLayers();

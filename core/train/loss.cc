@@ -3,48 +3,89 @@
 namespace tenon {
 namespace {
 
-Result<graph::ValueId> One(graph::Graph& graph, std::string_view op, std::initializer_list<graph::ValueId> inputs,
-                           Attributes attrs, std::string name) {
-  TENON_ASSIGN(const graph::NodeId id,
-               graph.AddNode("", op, std::span<const graph::ValueId>(inputs.begin(), inputs.size()), std::move(attrs),
-                             1, std::move(name)));
+// A loss operator and what it takes beside output and labels.
+struct LossNode {
+  const char* domain;
+  const char* op;
+  Attributes attrs = {};
+  std::vector<double> weights = {};  // its third input; empty: absent
+};
+
+template <class T>
+LossNode WithClasses(const T& loss, LossNode node) {
+  if (loss.ignore_index) node.attrs.Set("ignore_index", *loss.ignore_index);
+  node.weights = loss.class_weights;
+  return node;
+}
+
+LossNode NodeOf(const SoftmaxCrossEntropyConfig& loss) {
+  if (loss.label_smoothing == 0) return WithClasses(loss, {"", "SoftmaxCrossEntropyLoss"});
+  return WithClasses(loss, {"tenon", "SmoothedCrossEntropyLoss", {{"label_smoothing", loss.label_smoothing}}});
+}
+LossNode NodeOf(const NllConfig& loss) { return WithClasses(loss, {"", "NegativeLogLikelihoodLoss"}); }
+LossNode NodeOf(const MseConfig&) { return {"tenon", "MeanSquaredErrorLoss"}; }
+LossNode NodeOf(const L1Config&) { return {"tenon", "L1Loss"}; }
+LossNode NodeOf(const SmoothL1Config& loss) { return {"tenon", "SmoothL1Loss", {{"beta", loss.beta}}}; }
+LossNode NodeOf(const BceWithLogitsConfig& loss) {
+  return {"tenon", "BinaryCrossEntropyWithLogitsLoss", {}, loss.pos_weight};
+}
+
+Result<graph::ValueId> AddNode(graph::Graph& graph, const LossNode& node, std::span<const graph::ValueId> inputs,
+                               std::string name) {
+  TENON_ASSIGN(const graph::NodeId id, graph.AddNode(node.domain, node.op, inputs, node.attrs, 1, std::move(name)));
   return graph.node(id).outputs[0];
 }
 
 // One label a position and scores of classes in the last axis ([N, T, C] against [N, T], as linear layers give them): the
-// positions become samples. ONNX's loss has the classes in axis 1.
-Result<graph::ValueId> Add(const SoftmaxCrossEntropyConfig&, graph::Graph& graph, graph::ValueId output,
-                           graph::ValueId labels) {
-  if (ClassAxis(graph.value(output).type.shape, graph.value(labels).type.shape) > 1) {
-    const SymShape shape = graph.value(output).type.shape;
-    const std::int64_t rows[] = {-1, shape[shape.rank() - 1].value()}, one[] = {-1};
-    const graph::ValueId to_rows = graph.AddConstant("loss.rows", Tensor::Of<std::int64_t>(Shape{2}, rows));
-    const graph::ValueId to_one = graph.AddConstant("loss.one", Tensor::Of<std::int64_t>(Shape{1}, one));
-    TENON_ASSIGN(output, One(graph, "Reshape", {output, to_rows}, {}, "loss.scores"));
-    TENON_ASSIGN(labels, One(graph, "Reshape", {labels, to_one}, {}, "loss.labels"));
-  }
-  return One(graph, "SoftmaxCrossEntropyLoss", {output, labels}, {{"reduction", std::string("mean")}}, "loss");
+// positions become samples. ONNX's losses have the classes in axis 1.
+Status ClassesToAxis1(graph::Graph& graph, graph::ValueId& output, graph::ValueId& labels) {
+  const SymShape shape = graph.value(output).type.shape;
+  if (ClassAxis(shape, graph.value(labels).type.shape) == 1) return {};
+  const std::int64_t rows[] = {-1, shape[shape.rank() - 1].value()}, one[] = {-1};
+  const graph::ValueId scores_in[] = {output, graph.AddConstant("loss.rows", Tensor::Of<std::int64_t>(Shape{2}, rows))};
+  const graph::ValueId labels_in[] = {labels, graph.AddConstant("loss.one", Tensor::Of<std::int64_t>(Shape{1}, one))};
+  TENON_ASSIGN(output, AddNode(graph, {"", "Reshape"}, scores_in, "loss.scores"));
+  TENON_ASSIGN(labels, AddNode(graph, {"", "Reshape"}, labels_in, "loss.labels"));
+  return {};
 }
 
-Result<graph::ValueId> Add(const MseConfig&, graph::Graph& graph, graph::ValueId output, graph::ValueId labels) {
+// Labels with type and shape of the output: one value per sample may stand against an output of one column, [N] is then
+// seen as [N, 1].
+Result<graph::ValueId> AsValues(graph::Graph& graph, const char* kind, graph::ValueId output, graph::ValueId labels) {
   const ValueType out = graph.value(output).type;
   ValueType want = graph.value(labels).type;
   if (out.shape.known() && want.shape.known() && out.shape.rank() == want.shape.rank() + 1 &&
       out.shape[out.shape.rank() - 1].value() == 1) {
-    // One value per sample against an output of one column: [N] is seen as [N, 1].
     const Shape dims = out.shape.Concrete();
     const graph::ValueId to = graph.AddConstant("loss.dims", Tensor::Of<std::int64_t>(Shape{dims.rank()}, dims.dims()));
-    TENON_ASSIGN_WHILE(labels, One(graph, "Reshape", {labels, to}, {}, "loss.labels"),
+    const graph::ValueId inputs[] = {labels, to};
+    TENON_ASSIGN_WHILE(labels, AddNode(graph, {"", "Reshape"}, inputs, "loss.labels"),
                        "comparing the output {} with the labels {}", out.ToString(), want.ToString());
     want = graph.value(labels).type;
   }
   TENON_INVALID_IF(
       !(out == want),
-      "The mse loss compares the network's output {} with the labels {}; both must have one type and shape.",
+      "The {} loss compares the network's output {} with the labels {}; both must have one type and shape.", kind,
       out.ToString(), want.ToString());
-  TENON_ASSIGN(const graph::ValueId difference, One(graph, "Sub", {output, labels}, {}, "loss.difference"));
-  TENON_ASSIGN(const graph::ValueId square, One(graph, "Mul", {difference, difference}, {}, "loss.square"));
-  return One(graph, "ReduceMean", {square}, {{"keepdims", std::int64_t{0}}}, "loss");
+  return labels;
+}
+
+Result<graph::ValueId> Add(const LossConfig& config, graph::Graph& graph, graph::ValueId output,
+                           graph::ValueId labels) {
+  const LossNode node = std::visit([](const auto& kind) { return NodeOf(kind); }, config);
+  if (ComparesValues(config)) {
+    TENON_ASSIGN(labels, AsValues(graph, KindOf(config), output, labels));
+  } else {
+    TENON_TRY(ClassesToAxis1(graph, output, labels));
+  }
+  std::vector<graph::ValueId> inputs = {output, labels};
+  if (!node.weights.empty()) {
+    const std::vector<float> weights(node.weights.begin(), node.weights.end());
+    const auto count = static_cast<std::int64_t>(weights.size());
+    inputs.push_back(
+        graph.AddConstant("loss.weights", Tensor::Of<float>(Shape{count}, std::span<const float>(weights))));
+  }
+  return AddNode(graph, node, inputs, "loss");
 }
 
 }  // namespace
@@ -60,7 +101,7 @@ int ClassAxis(const SymShape& output, const SymShape& labels) {
 
 Result<graph::ValueId> AddLoss(const LossConfig& config, graph::Graph& graph, graph::ValueId output,
                                graph::ValueId labels) {
-  auto loss = std::visit([&](const auto& kind) { return Add(kind, graph, output, labels); }, config);
+  auto loss = Add(config, graph, output, labels);
   if (!loss.ok())
     return std::move(loss).status().While(fmt::format("adding the loss '{}' to the network's output {}", KindOf(config),
                                                       graph.value(output).type.ToString()));

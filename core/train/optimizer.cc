@@ -13,17 +13,19 @@ passes::UpdateRule RuleOf(const SgdConfig& sgd) {
 }
 
 template <class T>
-passes::UpdateRule AdamRule(const T& adam, std::string type) {
+passes::UpdateRule AdamRule(const T& adam, std::string type,
+                            std::vector<std::string> states = {"moment1.", "moment2."}) {
   passes::UpdateRule rule;
   rule.type = std::move(type);
   rule.attrs = {
       {"beta1", adam.betas[0]}, {"beta2", adam.betas[1]}, {"epsilon", adam.eps}, {"weight_decay", adam.weight_decay}};
   rule.counts_steps = true;
-  rule.state_prefixes = {"moment1.", "moment2."};
+  rule.state_prefixes = std::move(states);
   return rule;
 }
 passes::UpdateRule RuleOf(const AdamConfig& adam) { return AdamRule(adam, "Adam"); }
 passes::UpdateRule RuleOf(const AdamWConfig& adam) { return AdamRule(adam, "AdamW"); }
+passes::UpdateRule RuleOf(const LambConfig& lamb) { return AdamRule(lamb, "Lamb", {"lamb_m.", "lamb_v."}); }
 
 }  // namespace
 

@@ -98,4 +98,10 @@ const ConfigTable& ConfigTableOf(const AdamWConfig*) {
   return table;
 }
 
+const ConfigTable& ConfigTableOf(const LambConfig*) {
+  static const ConfigTable table = Table<LambConfig>("Adam with a step as long as lr times each parameter's norm.",
+                                                     AdamFields<LambConfig>(), CheckGroups<LambConfig>);
+  return table;
+}
+
 }  // namespace tenon

@@ -45,7 +45,16 @@ struct AdamWConfig {
   bool decay_bias_and_norm = true;
   std::vector<ParameterGroupConfig> groups;
 };
-using OptimizerConfig = std::variant<SgdConfig, AdamConfig, AdamWConfig>;
+struct LambConfig {
+  static constexpr const char* kType = "lamb";
+  double lr = 0.001;
+  std::array<double, 2> betas{0.9, 0.999};
+  double eps = 1e-6;
+  double weight_decay = 0.0;
+  bool decay_bias_and_norm = true;
+  std::vector<ParameterGroupConfig> groups;
+};
+using OptimizerConfig = std::variant<SgdConfig, AdamConfig, AdamWConfig, LambConfig>;
 
 double LearningRate(const OptimizerConfig& optimizer);
 
@@ -53,5 +62,6 @@ const ConfigTable& ConfigTableOf(const ParameterGroupConfig*);
 const ConfigTable& ConfigTableOf(const SgdConfig*);
 const ConfigTable& ConfigTableOf(const AdamConfig*);
 const ConfigTable& ConfigTableOf(const AdamWConfig*);
+const ConfigTable& ConfigTableOf(const LambConfig*);
 
 }  // namespace tenon

@@ -88,7 +88,7 @@ Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const
     return InvalidArgument("The network has nothing to train: no layer of it has a parameter.")
         .At(config.network.place.ToString());
   const ValueType &output = trial.graph.value(trial.build.output).type, &labels = trial.graph.value(trial.labels).type;
-  if (std::holds_alternative<SoftmaxCrossEntropyConfig>(config.loss) && data.layout().label_kind == LabelKind::kClass)
+  if (!ComparesValues(config.loss) && data.layout().label_kind == LabelKind::kClass)
     TENON_TRY_WHILE(data.CheckClasses(output.shape[ClassAxis(output.shape, labels.shape)].value()),
                     "comparing the labels with the network's output {} ({})", output.ToString(),
                     network.place_of_output());

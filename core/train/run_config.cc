@@ -121,17 +121,6 @@ struct ConfigCodec<NetworkConfig> {
   }
 };
 
-const ConfigTable& ConfigTableOf(const SoftmaxCrossEntropyConfig*) {
-  static const ConfigTable table =
-      Table<SoftmaxCrossEntropyConfig>("Softmax and cross entropy against class labels, mean over the batch.", {});
-  return table;
-}
-
-const ConfigTable& ConfigTableOf(const MseConfig*) {
-  static const ConfigTable table = Table<MseConfig>("Mean squared difference.", {});
-  return table;
-}
-
 namespace {
 
 // `every: 2` counts epochs, `every: {steps: 500}` steps.

@@ -13,6 +13,7 @@
 #include "core/data/data_config.h"
 #include "core/plugin/plugin_config.h"
 #include "core/train/amp_config.h"
+#include "core/train/loss_config.h"
 #include "core/train/optimizer_config.h"
 #include "core/train/schedule_config.h"
 #include "core/train/train_config.h"
@@ -36,14 +37,6 @@ struct NetworkConfig {
 };
 
 // --- learning -------------------------------------------------------------------------------------------------------
-
-struct SoftmaxCrossEntropyConfig {
-  static constexpr const char* kType = "softmax_cross_entropy";
-};
-struct MseConfig {
-  static constexpr const char* kType = "mse";
-};
-using LossConfig = std::variant<SoftmaxCrossEntropyConfig, MseConfig>;
 
 // --- what is written ------------------------------------------------------------------------------------------------
 

@@ -172,7 +172,11 @@ Status TrainingRun::CheckConfig() {
 Status TrainingRun::OpenInputs() {
   OpenDataOptions options;
   options.seed = static_cast<std::uint64_t>(config_.seed);
-  options.csv_label = std::holds_alternative<MseConfig>(config_.loss) ? LabelKind::kValue : LabelKind::kClass;
+  const auto& transforms = config_.data.transforms;
+  const bool one_hot = std::any_of(transforms.begin(), transforms.end(), [](const TransformConfig& transform) {
+    return std::holds_alternative<OneHotConfig>(transform);
+  });
+  options.csv_label = ComparesValues(config_.loss) && !one_hot ? LabelKind::kValue : LabelKind::kClass;
   TENON_ASSIGN(data_, OpenData(config_.data, options));
   TENON_ASSIGN(train_loader_, data_->TrainLoader());
   if (data_->has_validation()) {

@@ -62,6 +62,16 @@ TEST(Network, ShapesOfEachKind) {
   EXPECT_EQ(OutputType(Build("{conv: {out: 6, kernel: 3, stride: 2, pad: 1}}", Shape{2, 3, 9, 9})), "f32[2,6,5,5]");
   EXPECT_EQ(OutputType(Build("{conv: {out: 4, kernel: [3], group: 2, bias: false}}", Shape{2, 2, 9})), "f32[2,4,7]");
   EXPECT_EQ(OutputType(Build("{conv: {out: 4, kernel: [1, 3], dilation: [1, 2]}}", Shape{2, 2, 5, 9})), "f32[2,4,5,5]");
+  EXPECT_EQ(
+      OutputType(Build("{conv_transpose: {out: 6, kernel: 3, stride: 2, pad: 1, output_pad: 1}}", Shape{2, 3, 5, 5})),
+      "f32[2,6,10,10]");
+  EXPECT_EQ(OutputType(Build("{group_norm: {groups: 3}}, instance_norm, layer_norm, rms_norm", Shape{2, 6, 5, 4})),
+            "f32[2,6,5,4]");
+  EXPECT_EQ(
+      OutputType(Build("{prelu: {per_channel: true}}, prelu, elu, hard_sigmoid, gelu, swish, hard_swish, softplus, "
+                       "{clip: {max: 6}}, clip",
+                       Shape{2, 6, 5, 4})),
+      "f32[2,6,5,4]");
   EXPECT_EQ(OutputType(Build("{max_pool: {kernel: 3, stride: 2}}", Shape{2, 3, 9, 9})), "f32[2,3,4,4]");
   EXPECT_EQ(OutputType(Build("{average_pool: {kernel: 2}}", Shape{2, 3, 8, 8})), "f32[2,3,4,4]");
   EXPECT_EQ(OutputType(Build("global_average_pool", Shape{2, 3, 8, 8})), "f32[2,3,1,1]");
@@ -87,6 +97,26 @@ TEST(Network, ParametersStartAsInPyTorch) {
   EXPECT_EQ(initial.at("batch_norm1.running_var").init.value, 1);
   EXPECT_EQ(initial.at("conv1.weight").shape, (Shape{6, 2, 5, 5}));
   EXPECT_EQ(built.build.parameters.size(), 6U);  // running statistics are not trained
+}
+
+TEST(Network, NormalisationsAndSlopesStartAsInPyTorch) {
+  const Built built =
+      Build("{group_norm: {groups: 2}}, {prelu: {per_channel: true}}, {conv_transpose: {out: 6, kernel: 2}}",
+            Shape{2, 4, 3, 3});
+  ASSERT_TRUE(built.status.ok()) << built.status.ToString();
+  const auto& initial = built.build.initial;
+  EXPECT_EQ(initial.at("group_norm1.weight").init.value, 1);
+  EXPECT_EQ(initial.at("group_norm1.bias").shape, (Shape{4}));
+  EXPECT_EQ(initial.at("prelu1.weight").init.value, 0.25);
+  EXPECT_EQ(initial.at("prelu1.weight").shape, (Shape{4}));
+  EXPECT_EQ(initial.at("conv_transpose1.weight").shape, (Shape{4, 6, 2, 2}));
+  EXPECT_NEAR(initial.at("conv_transpose1.weight").init.value, 1 / std::sqrt(24.0), 1e-12);
+}
+
+TEST(Network, GroupsMustDivideTheChannels) {
+  EXPECT_NE(
+      OutputType(Build("{group_norm: {groups: 4}}", Shape{2, 6, 3})).find("groups (4) must divide the channels (6)."),
+      std::string::npos);
 }
 
 TEST(Network, ALayerMoreLeavesTheOtherValuesAlone) {
@@ -135,6 +165,26 @@ TEST(Loss, ColumnsAgainstValues) {
   const auto loss = AddLoss(MseConfig{}, built.graph, built.build.output, labels);
   ASSERT_TRUE(loss.ok()) << loss.status().ToString();
   EXPECT_EQ(built.graph.value(*loss).type.ToString(), "f32[]");
+}
+
+TEST(Loss, ClassLossesTakeTheirKeys) {
+  SoftmaxCrossEntropyConfig smooth;
+  smooth.label_smoothing = 0.1;
+  smooth.ignore_index = 0;
+  smooth.class_weights = {1, 2};
+  Built built = Build("{linear: {out: 2}}", Shape{4, 3});
+  const graph::ValueId labels = built.graph.AddInput("labels", {DType::kI64, SymShape(Shape{4})});
+  const auto loss = AddLoss(smooth, built.graph, built.build.output, labels);
+  ASSERT_TRUE(loss.ok()) << loss.status().ToString();
+  const graph::Node& node = built.graph.node(built.graph.value(*loss).producer);
+  EXPECT_EQ(node.attrs.Float("label_smoothing"), 0.1);
+  EXPECT_EQ(node.attrs.Int("ignore_index"), 0);
+  EXPECT_EQ(node.inputs.size(), 3U);
+  smooth.class_weights = {1, 2, 3};
+  const auto wrong = AddLoss(smooth, built.graph, built.build.output, labels);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.status().ToString().find("weights has shape [3]; scores [4,2] need [2]."), std::string::npos)
+      << wrong.status().ToString();
 }
 
 TEST(Loss, AnotherShapeIsRefused) {
