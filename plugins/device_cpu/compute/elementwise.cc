@@ -23,15 +23,20 @@ void MaskColumns(const MaskArgs& a, Range columns) {
   }
 }
 
+// Attributes of an operator in every lane.
+struct Constants {
+  Vec alpha, beta;
+};
+
 // ---- unary
 
 template <UnaryOp kOp>
-TENON_INLINE Vec Apply(Vec x, Vec alpha) {
+TENON_INLINE Vec Apply(Vec x, const Constants& k) {
   switch (kOp) {
     case UnaryOp::kRelu:
       return Relu(x);
     case UnaryOp::kLeakyRelu:
-      return x < Zero() ? x * alpha : x;
+      return x < Zero() ? x * k.alpha : x;
     case UnaryOp::kSigmoid:
       return Sigmoid(x);
     case UnaryOp::kTanh:
@@ -48,15 +53,31 @@ TENON_INLINE Vec Apply(Vec x, Vec alpha) {
       return Abs(x);
     case UnaryOp::kReciprocal:
       return Set(1.0f) / x;
+    case UnaryOp::kElu:
+      return x < Zero() ? k.alpha * Expm1OfNegative(x) : x;
+    case UnaryOp::kHardSigmoid: {
+      const Vec line = k.alpha * x + k.beta;
+      return Select(line < Zero(), Zero(), Select(line > Set(1.0f), Set(1.0f), line));
+    }
+    case UnaryOp::kHardSwish: {
+      const Vec bend = x * (x + Set(3.0f)) * Set(1.0f / 6);
+      return Select(x <= Set(-3.0f), Zero(), Select(x >= Set(3.0f), x, bend));
+    }
+    case UnaryOp::kSoftplus:
+      return Softplus(x);
+    case UnaryOp::kSwish:
+      return x * Sigmoid(k.alpha * x);
+    case UnaryOp::kErf:
+      return Erf(x);
   }
 }
 
 template <UnaryOp kOp>
 void UnaryLoop(const UnaryArgs& a, Range r) {
-  const Vec alpha = Set(a.alpha);
+  const Constants k{Set(a.alpha), Set(a.beta)};
   int64_t i = r.begin;
-  for (; i + kLanes <= r.end; i += kLanes) Store(a.y + i, Apply<kOp>(Load(a.x + i), alpha));
-  if (i < r.end) StorePartial(a.y + i, Apply<kOp>(LoadPartial(a.x + i, r.end - i), alpha), r.end - i);
+  for (; i + kLanes <= r.end; i += kLanes) Store(a.y + i, Apply<kOp>(Load(a.x + i), k));
+  if (i < r.end) StorePartial(a.y + i, Apply<kOp>(LoadPartial(a.x + i, r.end - i), k), r.end - i);
 }
 
 void UnaryRange(const UnaryArgs& a, Range r) {
@@ -81,13 +102,25 @@ void UnaryRange(const UnaryArgs& a, Range r) {
       return UnaryLoop<UnaryOp::kAbs>(a, r);
     case UnaryOp::kReciprocal:
       return UnaryLoop<UnaryOp::kReciprocal>(a, r);
+    case UnaryOp::kElu:
+      return UnaryLoop<UnaryOp::kElu>(a, r);
+    case UnaryOp::kHardSigmoid:
+      return UnaryLoop<UnaryOp::kHardSigmoid>(a, r);
+    case UnaryOp::kHardSwish:
+      return UnaryLoop<UnaryOp::kHardSwish>(a, r);
+    case UnaryOp::kSoftplus:
+      return UnaryLoop<UnaryOp::kSoftplus>(a, r);
+    case UnaryOp::kSwish:
+      return UnaryLoop<UnaryOp::kSwish>(a, r);
+    case UnaryOp::kErf:
+      return UnaryLoop<UnaryOp::kErf>(a, r);
   }
 }
 
 // ---- binary
 
 template <BinaryOp kOp>
-TENON_INLINE Vec Apply(Vec a, Vec b, Vec alpha) {
+TENON_INLINE Vec Apply(Vec a, Vec b, const Constants& k) {
   switch (kOp) {
     case BinaryOp::kAdd:
       return a + b;
@@ -104,25 +137,47 @@ TENON_INLINE Vec Apply(Vec a, Vec b, Vec alpha) {
     case BinaryOp::kReluGrad:
       return KeepWhere(~(b <= Zero()), a);
     case BinaryOp::kLeakyReluGrad:
-      return b >= Zero() ? a : a * alpha;
+      return b >= Zero() ? a : a * k.alpha;
     case BinaryOp::kSigmoidGrad:
       return a * (b * (Set(1.0f) - b));
     case BinaryOp::kTanhGrad:
       return a * (Set(1.0f) - b * b);
+    case BinaryOp::kEluGrad:
+      return b > Zero() ? a : a * (k.alpha * Exp(b));
+    case BinaryOp::kHardSigmoidGrad: {
+      const Vec line = k.alpha * b + k.beta;
+      return Select((line <= Zero()) | (line >= Set(1.0f)), Zero(), a * k.alpha);
+    }
+    case BinaryOp::kHardSwishGrad: {
+      const Vec bend = a * (b * Set(1.0f / 3) + Set(0.5f));
+      return Select(b <= Set(-3.0f), Zero(), Select(b >= Set(3.0f), a, bend));
+    }
+    case BinaryOp::kSoftplusGrad:
+      return a * Sigmoid(b);
+    case BinaryOp::kSwishGrad: {
+      const Vec z = k.alpha * b, s = Sigmoid(z);
+      return a * (s * (Set(1.0f) + z * (Set(1.0f) - s)));
+    }
+    case BinaryOp::kErfGrad:
+      return a * (Set(1.12837917f) * Exp(-(b * b)));
+    case BinaryOp::kAbsGrad:
+      return Select(b > Zero(), a, Select(b < Zero(), -a, a * b));
+    case BinaryOp::kPRelu:
+      return a < Zero() ? a * b : a;
   }
 }
 
 // One inner row; steps are 0 or 1.
 template <BinaryOp kOp, bool kStepA, bool kStepB>
-TENON_INLINE void BinaryRow(const float* a, const float* b, float* out, int64_t n, Vec alpha) {
+TENON_INLINE void BinaryRow(const float* a, const float* b, float* out, int64_t n, const Constants& k) {
   const Vec one_a = Set(*a), one_b = Set(*b);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-    Store(out + i, Apply<kOp>(kStepA ? Load(a + i) : one_a, kStepB ? Load(b + i) : one_b, alpha));
+    Store(out + i, Apply<kOp>(kStepA ? Load(a + i) : one_a, kStepB ? Load(b + i) : one_b, k));
   if (i < n) {
     const int64_t left = n - i;
     const Vec va = kStepA ? LoadPartial(a + i, left) : one_a, vb = kStepB ? LoadPartial(b + i, left) : one_b;
-    StorePartial(out + i, Apply<kOp>(va, vb, alpha), left);
+    StorePartial(out + i, Apply<kOp>(va, vb, k), left);
   }
 }
 
@@ -130,7 +185,7 @@ TENON_INLINE void BinaryRow(const float* a, const float* b, float* out, int64_t 
 template <BinaryOp kOp>
 void BinaryRows(const BinaryArgs& p, Range rows, Range part) {
   const int inner = p.rank - 1;
-  const Vec alpha = Set(p.alpha);
+  const Constants k{Set(p.alpha), Set(p.beta)};
   const int64_t step_a = p.a_strides[inner], step_b = p.b_strides[inner], n = part.end - part.begin;
   int64_t index[BinaryArgs::kMaxRank] = {}, at_a = step_a * part.begin, at_b = step_b * part.begin, rest = rows.begin;
   for (int d = inner - 1; d >= 0; --d) {
@@ -144,13 +199,13 @@ void BinaryRows(const BinaryArgs& p, Range rows, Range part) {
     const float* a = p.a + at_a;
     const float* b = p.b + at_b;
     if (step_a != 0 && step_b != 0)
-      BinaryRow<kOp, true, true>(a, b, out, n, alpha);
+      BinaryRow<kOp, true, true>(a, b, out, n, k);
     else if (step_a != 0)
-      BinaryRow<kOp, true, false>(a, b, out, n, alpha);
+      BinaryRow<kOp, true, false>(a, b, out, n, k);
     else if (step_b != 0)
-      BinaryRow<kOp, false, true>(a, b, out, n, alpha);
+      BinaryRow<kOp, false, true>(a, b, out, n, k);
     else
-      BinaryRow<kOp, false, false>(a, b, out, n, alpha);
+      BinaryRow<kOp, false, false>(a, b, out, n, k);
     for (int d = inner - 1; d >= 0; --d) {
       at_a += p.a_strides[d];
       at_b += p.b_strides[d];
@@ -184,6 +239,22 @@ void BinaryAny(const BinaryArgs& p, Range rows, Range part) {
       return BinaryRows<BinaryOp::kSigmoidGrad>(p, rows, part);
     case BinaryOp::kTanhGrad:
       return BinaryRows<BinaryOp::kTanhGrad>(p, rows, part);
+    case BinaryOp::kEluGrad:
+      return BinaryRows<BinaryOp::kEluGrad>(p, rows, part);
+    case BinaryOp::kHardSigmoidGrad:
+      return BinaryRows<BinaryOp::kHardSigmoidGrad>(p, rows, part);
+    case BinaryOp::kHardSwishGrad:
+      return BinaryRows<BinaryOp::kHardSwishGrad>(p, rows, part);
+    case BinaryOp::kSoftplusGrad:
+      return BinaryRows<BinaryOp::kSoftplusGrad>(p, rows, part);
+    case BinaryOp::kSwishGrad:
+      return BinaryRows<BinaryOp::kSwishGrad>(p, rows, part);
+    case BinaryOp::kErfGrad:
+      return BinaryRows<BinaryOp::kErfGrad>(p, rows, part);
+    case BinaryOp::kAbsGrad:
+      return BinaryRows<BinaryOp::kAbsGrad>(p, rows, part);
+    case BinaryOp::kPRelu:
+      return BinaryRows<BinaryOp::kPRelu>(p, rows, part);
   }
 }
 

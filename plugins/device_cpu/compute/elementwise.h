@@ -16,19 +16,36 @@ struct MaskArgs {
   float sum_scale = 1.0f;
 };
 
-enum class UnaryOp : uint32_t { kRelu, kLeakyRelu, kSigmoid, kTanh, kExp, kLog, kSqrt, kNeg, kAbs, kReciprocal };
+enum class UnaryOp : uint32_t {
+  kRelu,
+  kLeakyRelu,
+  kSigmoid,
+  kTanh,
+  kExp,
+  kLog,
+  kSqrt,
+  kNeg,
+  kAbs,
+  kReciprocal,
+  kElu,
+  kHardSigmoid,
+  kHardSwish,
+  kSoftplus,
+  kSwish,
+  kErf
+};
 
-// y[i] = op(x[i]); alpha is the slope of LeakyRelu. y may be x.
+// y[i] = op(x[i]); alpha and beta as in the operators that have them. y may be x.
 struct UnaryArgs {
   UnaryOp op = UnaryOp::kRelu;
   int64_t count = 0;
-  float alpha = 0;
+  float alpha = 0, beta = 0;
   const float* x = nullptr;
   float* y = nullptr;
 };
 
 // Add .. Max as in ONNX (NaN in either operand gives NaN). The gradients take a = dY: kReluGrad, kSigmoidGrad and kTanhGrad
-// b = Y; kLeakyReluGrad b = X.
+// b = Y; the others b = X. kPRelu takes a = X, b = slope.
 enum class BinaryOp : uint32_t {
   kAdd,
   kSub,
@@ -39,7 +56,15 @@ enum class BinaryOp : uint32_t {
   kReluGrad,
   kLeakyReluGrad,
   kSigmoidGrad,
-  kTanhGrad
+  kTanhGrad,
+  kEluGrad,
+  kHardSigmoidGrad,
+  kHardSwishGrad,
+  kSoftplusGrad,
+  kSwishGrad,
+  kErfGrad,
+  kAbsGrad,
+  kPRelu
 };
 
 // out = op(a, b) over dims, out dense row-major. Strides in elements, 0 where an operand is repeated; those of the last
@@ -47,7 +72,7 @@ enum class BinaryOp : uint32_t {
 struct BinaryArgs {
   static constexpr int kMaxRank = 8;
   BinaryOp op = BinaryOp::kAdd;
-  float alpha = 0;
+  float alpha = 0, beta = 0;
   int rank = 0;
   int64_t dims[kMaxRank] = {};
   int64_t a_strides[kMaxRank] = {}, b_strides[kMaxRank] = {};

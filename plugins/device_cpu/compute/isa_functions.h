@@ -6,6 +6,7 @@
 #include "plugins/device_cpu/compute/batch_norm.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
+#include "plugins/device_cpu/compute/element_loss.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/finite.h"
 #include "plugins/device_cpu/compute/gemm.h"
@@ -45,10 +46,13 @@ bool AllFinite(const FiniteArgs& args);
 void Convert(const ConvertArgs& args, const Parallel& pool);
 void Unary(const UnaryArgs& args, const Parallel& pool);
 void Binary(const BinaryArgs& args, const Parallel& pool);
+void ElementLosses(const ElementLossArgs& args, const Parallel& pool);
+void ElementLossGrad(const ElementLossGradArgs& args, const Parallel& pool);
 void Reduce(const ReduceArgs& args, const Parallel& pool);
 void TransposeMatrices(const TransposeArgs& args, const Parallel& pool);
 
 void Sgd(const SgdArgs& args, const Parallel& pool);
 void Adam(const AdamArgs& args, const Parallel& pool);
+void Lamb(const LambArgs& args, float* sums, const Parallel& pool);
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

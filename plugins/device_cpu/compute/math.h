@@ -28,25 +28,45 @@ TENON_INLINE Vec Sqrt(Vec x) {
 // 2^n for whole n in [-126, 127].
 TENON_INLINE Vec PowerOfTwo(IVec n) { return Floats((n + 127) << 23); }
 
-// exp(x) by 2^n exp(r), |r| <= ln(2) / 2, and the Taylor series of degree 7.
-TENON_INLINE Vec Exp(Vec x) {
+// x = n ln(2) + r with n whole and |r| <= ln(2) / 2.
+struct Reduced {
+  Vec r;
+  IVec n;
+};
+TENON_INLINE Reduced ReduceForExp(Vec x) {
   const Vec magic = Set(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number
-  x = Select(x < Set(-104.0f), Set(-104.0f), x);
-  x = Select(x > Set(89.0f), Set(89.0f), x);
   const Vec shifted = x * Set(1.44269504f) + magic;
   const Vec n = shifted - magic;
-  const IVec whole = Bits(shifted) - Bits(magic);
   Vec r = x - n * Set(0.693359375f);
   r = r - n * Set(-2.12194440e-4f);
-  Vec p = Set(1.0f / 5040);
-  p = p * r + Set(1.0f / 720);
-  p = p * r + Set(1.0f / 120);
-  p = p * r + Set(1.0f / 24);
-  p = p * r + Set(1.0f / 6);
-  p = p * r + Set(0.5f);
-  p = p * r * r + r + Set(1.0f);
-  const IVec half = whole >> 1;  // in two steps, so that results below 2^-126 come out as denormals
-  return p * PowerOfTwo(half) * PowerOfTwo(whole - half);
+  return {r, Bits(shifted) - Bits(magic)};
+}
+
+// exp(r) - 1 for |r| <= ln(2) / 2: r + r^2 p(r), a least-maximum fit of exp's relative error (3e-9).
+TENON_INLINE Vec Expm1OfReduced(Vec r) {
+  Vec p = Set(1.3814308589e-3f);
+  p = p * r + Set(8.3688565412e-3f);
+  p = p * r + Set(4.1668401626e-2f);
+  p = p * r + Set(1.6666519479e-1f);
+  p = p * r + Set(4.9999993370e-1f);
+  return p * (r * r) + r;
+}
+
+// Bounds that let NaN through; one instruction each.
+TENON_INLINE Vec AtLeast(Vec x, float bound) { return Set(bound) > x ? Set(bound) : x; }
+TENON_INLINE Vec AtMost(Vec x, float bound) { return Set(bound) < x ? Set(bound) : x; }
+
+TENON_INLINE Vec Exp(Vec x) {
+  const Reduced e = ReduceForExp(AtMost(AtLeast(x, -104.0f), 89.0f));
+  const IVec half = e.n >> 1;  // in two steps, so that results below 2^-126 come out as denormals
+  return (Expm1OfReduced(e.r) + Set(1.0f)) * PowerOfTwo(half) * PowerOfTwo(e.n - half);
+}
+
+// exp(x) - 1 for x <= 0, to full relative precision near 0: 2^n (exp(r) - 1) + (2^n - 1).
+TENON_INLINE Vec Expm1OfNegative(Vec x) {
+  const Reduced e = ReduceForExp(AtLeast(x, -30.0f));
+  const Vec scale = PowerOfTwo(e.n);
+  return Expm1OfReduced(e.r) * scale + (scale - Set(1.0f));
 }
 
 // log(x): x = m 2^e with m in [sqrt(1/2), sqrt(2)), then a polynomial in m - 1 (the classic Cephes coefficients).
@@ -93,7 +113,41 @@ TENON_INLINE Vec Tanh(Vec x) {
   return Select(x != x, x, y);
 }
 
-TENON_INLINE Vec Sigmoid(Vec x) { return Set(1.0f) / (Set(1.0f) + Exp(-x)); }
+// 1 / (1 + exp(-x)). exp needs no denormal here: 2^n is infinite from 128 on, and below 2^-126 it does not count beside 1.
+TENON_INLINE Vec Sigmoid(Vec x) {
+  const Reduced e = ReduceForExp(AtMost(AtLeast(-x, -87.0f), 89.0f));
+  const Vec scale = PowerOfTwo(e.n);
+  return Set(1.0f) / ((scale + Set(1.0f)) + Expm1OfReduced(e.r) * scale);
+}
+
+// log(1 + exp(x)) = max(x, 0) + log1p(e), e = exp(-|x|); log1p(e) = 2 atanh(s) with s = e / (2 + e) <= 1/3.
+TENON_INLINE Vec Softplus(Vec x) {
+  const Vec e = Exp(-Abs(x));
+  const Vec s = e / (Set(2.0f) + e);
+  const Vec z = s * s;
+  Vec p = Set(1.0f / 13);
+  p = p * z + Set(1.0f / 11);
+  p = p * z + Set(1.0f / 9);
+  p = p * z + Set(1.0f / 7);
+  p = p * z + Set(1.0f / 5);
+  p = p * z + Set(1.0f / 3);
+  p = p * z * s + s;
+  return Relu(x) + (p + p);
+}
+
+// erf(x) = x P(x^2) / Q(x^2), a least-maximum fit of its relative error (2e-8) on [0, 3.95], from where it is 1.
+TENON_INLINE Vec Erf(Vec x) {
+  const Vec c = AtMost(AtLeast(x, -3.95f), 3.95f);
+  const Vec z = c * c;
+  Vec p = Set(2.025827229e-6f), q = Set(3.783047186e-5f);
+  p = p * z + Set(2.846785605e-4f), q = q * z + Set(1.170690415e-3f);
+  p = p * z + Set(3.808073865e-3f), q = q * z + Set(1.505493046e-2f);
+  p = p * z + Set(5.287518046e-2f), q = q * z + Set(1.145590741e-1f);
+  p = p * z + Set(1.915492691e-1f), q = q * z + Set(5.030887973e-1f);
+  p = p * z + Set(1.128379144f), q = q * z + Set(1.0f);
+  const Vec y = c * p / q;
+  return Select(Abs(y) > Set(1.0f), CopySign(Set(1.0f), x), y);
+}
 
 }  // namespace
 }  // namespace tenon::cpu::TENON_CPU_ISA

@@ -37,4 +37,22 @@ struct AdamArgs {
   float grad_scale = 1.0f;
 };
 
+// m and v as Adam's; r = m / bias1 / (sqrt(v / bias2) + eps) + weight_decay * p; p -= lr |p| / |r| r over this one tensor, the
+// factor 1 where either norm is 0. `sums` has LambSums(count) floats.
+struct LambArgs {
+  int64_t count = 0;
+  const float* p = nullptr;
+  const float* g = nullptr;
+  const float* m = nullptr;
+  const float* v = nullptr;
+  float* p_out = nullptr;
+  float* m_out = nullptr;
+  float* v_out = nullptr;
+  float lr = 0, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-6f, weight_decay = 0;
+  double bias1 = 1, bias2 = 1;  // 1 - b1^t, 1 - b2^t
+};
+
+constexpr int64_t kLambBlock = 4096;  // elements of one partial sum
+constexpr int64_t LambSums(int64_t count) { return 2 * ((count + kLambBlock - 1) / kLambBlock); }
+
 }  // namespace tenon::cpu

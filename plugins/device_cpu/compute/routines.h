@@ -7,6 +7,7 @@
 #include "plugins/device_cpu/compute/batch_norm.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
+#include "plugins/device_cpu/compute/element_loss.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/finite.h"
 #include "plugins/device_cpu/compute/gemm.h"
@@ -52,11 +53,14 @@ struct Routines {
   void (*convert)(const ConvertArgs&, const Parallel&);
   void (*unary)(const UnaryArgs&, const Parallel&);
   void (*binary)(const BinaryArgs&, const Parallel&);
+  void (*element_loss)(const ElementLossArgs&, const Parallel&);
+  void (*element_loss_grad)(const ElementLossGradArgs&, const Parallel&);
   void (*reduce)(const ReduceArgs&, const Parallel&);
   void (*transpose)(const TransposeArgs&, const Parallel&);
 
   void (*sgd)(const SgdArgs&, const Parallel&);
   void (*adam)(const AdamArgs&, const Parallel&);
+  void (*lamb)(const LambArgs&, float* sums, const Parallel&);
 };
 
 // The table for this processor. `isa`: "" or "auto" for the best one; a name for that one. Null if the name is unknown or

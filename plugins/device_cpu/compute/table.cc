@@ -33,10 +33,13 @@ const Routines kRoutines = {
     .convert = &Convert,
     .unary = &Unary,
     .binary = &Binary,
+    .element_loss = &ElementLosses,
+    .element_loss_grad = &ElementLossGrad,
     .reduce = &Reduce,
     .transpose = &TransposeMatrices,
     .sgd = &Sgd,
     .adam = &Adam,
+    .lamb = &Lamb,
 };
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

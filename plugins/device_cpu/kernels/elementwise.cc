@@ -12,12 +12,35 @@ double Elements(sdk::Value value) { return value.dims().Known() ? static_cast<do
 struct UnaryName {
   std::string_view op_type;
   UnaryOp op;
+  double alpha = 0, beta = 0;  // defaults of the attributes
 };
-constexpr UnaryName kUnary[] = {{"Relu", UnaryOp::kRelu},       {"LeakyRelu", UnaryOp::kLeakyRelu},
-                                {"Sigmoid", UnaryOp::kSigmoid}, {"Tanh", UnaryOp::kTanh},
-                                {"Exp", UnaryOp::kExp},         {"Log", UnaryOp::kLog},
-                                {"Sqrt", UnaryOp::kSqrt},       {"Neg", UnaryOp::kNeg},
-                                {"Abs", UnaryOp::kAbs},         {"Reciprocal", UnaryOp::kReciprocal}};
+constexpr UnaryName kUnary[] = {{"Relu", UnaryOp::kRelu},
+                                {"LeakyRelu", UnaryOp::kLeakyRelu, 0.01},
+                                {"Sigmoid", UnaryOp::kSigmoid},
+                                {"Tanh", UnaryOp::kTanh},
+                                {"Exp", UnaryOp::kExp},
+                                {"Log", UnaryOp::kLog},
+                                {"Sqrt", UnaryOp::kSqrt},
+                                {"Neg", UnaryOp::kNeg},
+                                {"Abs", UnaryOp::kAbs},
+                                {"Reciprocal", UnaryOp::kReciprocal},
+                                {"Elu", UnaryOp::kElu, 1},
+                                {"HardSigmoid", UnaryOp::kHardSigmoid, 0.2, 0.5},
+                                {"HardSwish", UnaryOp::kHardSwish},
+                                {"Softplus", UnaryOp::kSoftplus},
+                                {"Swish", UnaryOp::kSwish, 1},
+                                {"Erf", UnaryOp::kErf}};
+
+// Takes the operator and its attributes from the table entry of the query's operator.
+template <class Names, class Args>
+void SetOperator(const Names& names, const sdk::Query& query, Args& args) {
+  for (const auto& name : names) {
+    if (name.op_type != query.op_type()) continue;
+    args.op = name.op;
+    args.alpha = static_cast<float>(query.attributes().Float("alpha", name.alpha));
+    args.beta = static_cast<float>(query.attributes().Float("beta", name.beta));
+  }
+}
 
 class UnaryKernel : public CpuKernel {
  public:
@@ -30,9 +53,7 @@ class UnaryKernel : public CpuKernel {
   }
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    for (const UnaryName& name : kUnary)
-      if (name.op_type == query.op_type()) args_.op = name.op;
-    args_.alpha = static_cast<float>(query.attributes().Float("alpha", 0.01));
+    SetOperator(kUnary, query, args_);
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
@@ -58,6 +79,7 @@ class UnaryKernel : public CpuKernel {
 struct BinaryName {
   std::string_view domain, op_type;
   BinaryOp op;
+  double alpha = 0, beta = 0;
 };
 constexpr BinaryName kBinary[] = {{"", "Add", BinaryOp::kAdd},
                                   {"", "Sub", BinaryOp::kSub},
@@ -66,9 +88,17 @@ constexpr BinaryName kBinary[] = {{"", "Add", BinaryOp::kAdd},
                                   {"", "Max", BinaryOp::kMax},
                                   {"", "Min", BinaryOp::kMin},
                                   {"tenon", "ReluGrad", BinaryOp::kReluGrad},
-                                  {"tenon", "LeakyReluGrad", BinaryOp::kLeakyReluGrad},
+                                  {"tenon", "LeakyReluGrad", BinaryOp::kLeakyReluGrad, 0.01},
                                   {"tenon", "SigmoidGrad", BinaryOp::kSigmoidGrad},
-                                  {"tenon", "TanhGrad", BinaryOp::kTanhGrad}};
+                                  {"tenon", "TanhGrad", BinaryOp::kTanhGrad},
+                                  {"tenon", "EluGrad", BinaryOp::kEluGrad, 1},
+                                  {"tenon", "HardSigmoidGrad", BinaryOp::kHardSigmoidGrad, 0.2, 0.5},
+                                  {"tenon", "HardSwishGrad", BinaryOp::kHardSwishGrad},
+                                  {"tenon", "SoftplusGrad", BinaryOp::kSoftplusGrad},
+                                  {"tenon", "SwishGrad", BinaryOp::kSwishGrad, 1},
+                                  {"tenon", "ErfGrad", BinaryOp::kErfGrad},
+                                  {"tenon", "AbsGrad", BinaryOp::kAbsGrad},
+                                  {"", "PRelu", BinaryOp::kPRelu}};
 
 // Broadcast of two shapes, neighbouring dims that behave alike merged into one. False: too many dims remain.
 bool Collapse(sdk::Dims a, sdk::Dims b, sdk::Dims out, BinaryArgs& p) {
@@ -116,9 +146,7 @@ class BinaryKernel : public CpuKernel {
   }
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    for (const BinaryName& name : kBinary)
-      if (name.op_type == query.op_type()) args_.op = name.op;
-    args_.alpha = static_cast<float>(query.attributes().Float("alpha", 0.01));
+    SetOperator(kBinary, query, args_);
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error& error) {

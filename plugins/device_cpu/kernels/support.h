@@ -76,6 +76,7 @@ void AddGemmFused(FusedList& fused);
 void AddCrossEntropyKernels(KernelList& kernels);
 void AddOptimizerKernels(KernelList& kernels);
 void AddElementwiseKernels(KernelList& kernels);
+void AddElementLossKernels(KernelList& kernels);
 void AddReduceKernels(KernelList& kernels);
 void AddSoftmaxKernels(KernelList& kernels);
 void AddMatMulKernels(KernelList& kernels);

@@ -15,6 +15,7 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddCrossEntropyKernels(list);
     AddOptimizerKernels(list);
     AddElementwiseKernels(list);
+    AddElementLossKernels(list);
     AddReduceKernels(list);
     AddSoftmaxKernels(list);
     AddMatMulKernels(list);

@@ -25,13 +25,26 @@ double Exact(UnaryOp op, double x) {
       return std::abs(x);
     case UnaryOp::kReciprocal:
       return 1 / x;
+    case UnaryOp::kElu:
+      return x < 0 ? 0.1f * std::expm1(x) : x;
+    case UnaryOp::kHardSigmoid:
+      return std::min(1.0, std::max(0.0, double{0.1f} * x + 0.25));
+    case UnaryOp::kHardSwish:
+      return x * std::min(6.0, std::max(0.0, x + 3)) / 6;
+    case UnaryOp::kSoftplus:
+      return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+    case UnaryOp::kSwish:
+      return x / (1 + std::exp(-double{0.1f} * x));
+    case UnaryOp::kErf:
+      return std::erf(x);
   }
   return 0;
 }
 
-constexpr UnaryOp kAllUnary[] = {UnaryOp::kRelu, UnaryOp::kLeakyRelu, UnaryOp::kSigmoid, UnaryOp::kTanh,
-                                 UnaryOp::kExp,  UnaryOp::kLog,       UnaryOp::kSqrt,    UnaryOp::kNeg,
-                                 UnaryOp::kAbs,  UnaryOp::kReciprocal};
+constexpr UnaryOp kAllUnary[] = {UnaryOp::kRelu,      UnaryOp::kLeakyRelu,  UnaryOp::kSigmoid, UnaryOp::kTanh,
+                                 UnaryOp::kExp,       UnaryOp::kLog,        UnaryOp::kSqrt,    UnaryOp::kNeg,
+                                 UnaryOp::kAbs,       UnaryOp::kReciprocal, UnaryOp::kElu,     UnaryOp::kHardSigmoid,
+                                 UnaryOp::kHardSwish, UnaryOp::kSoftplus,   UnaryOp::kSwish,   UnaryOp::kErf};
 
 TEST(Unary, FewUlpsFromDoublePrecision) {
   for (const Routines* r : AllRoutines())
@@ -41,11 +54,15 @@ TEST(Unary, FewUlpsFromDoublePrecision) {
         const auto x = Random(1003, 1, positive ? 1e-6f : -range, range);
         Array<float> y(1003);
         UnaryArgs a;
-        a.op = op, a.count = 1003, a.alpha = 0.1f, a.x = x.get(), a.y = y.get();
+        a.op = op, a.count = 1003, a.alpha = 0.1f, a.beta = 0.25f, a.x = x.get(), a.y = y.get();
         r->unary(a, Threads(2));
         for (int64_t i = 0; i < 1003; ++i) {
           const double want = Exact(op, x[i]);
-          ASSERT_NEAR(y[i], want, 4e-7 * std::abs(want) + 1e-37)
+          // HardSigmoid takes the difference of two numbers; erf has a longer formula; exp magnifies the rounding of
+          // Swish's alpha * x.
+          const bool longer = op == UnaryOp::kErf || op == UnaryOp::kSwish;
+          const double share = longer ? 1e-6 : 4e-7, slack = op == UnaryOp::kHardSigmoid ? 3e-8 : 1e-37;
+          ASSERT_NEAR(y[i], want, share * std::abs(want) + slack)
               << r->isa << " op " << static_cast<int>(op) << " of " << x[i];
         }
       }
@@ -57,7 +74,7 @@ TEST(Unary, SpecialValues) {
     const auto apply = [&](UnaryOp op, float x) {
       float y = 0;
       UnaryArgs a;
-      a.op = op, a.count = 1, a.alpha = 0.1f, a.x = &x, a.y = &y;
+      a.op = op, a.count = 1, a.alpha = 0.1f, a.beta = 0.25f, a.x = &x, a.y = &y;
       r->unary(a, {});
       return y;
     };
@@ -74,6 +91,12 @@ TEST(Unary, SpecialValues) {
     EXPECT_EQ(apply(UnaryOp::kTanh, -inf), -1.0f);
     EXPECT_EQ(apply(UnaryOp::kSigmoid, -inf), 0.0f);
     EXPECT_EQ(apply(UnaryOp::kSigmoid, inf), 1.0f);
+    EXPECT_EQ(apply(UnaryOp::kErf, inf), 1.0f);
+    EXPECT_EQ(apply(UnaryOp::kErf, -5.0f), -1.0f);
+    EXPECT_EQ(apply(UnaryOp::kElu, -inf), -0.1f);
+    EXPECT_EQ(apply(UnaryOp::kHardSwish, -inf), 0.0f);
+    EXPECT_EQ(apply(UnaryOp::kSoftplus, inf), inf);
+    EXPECT_EQ(apply(UnaryOp::kSoftplus, -inf), 0.0f);
     EXPECT_NEAR(apply(UnaryOp::kExp, -100.0f), 3.8e-44, 2e-45);
     EXPECT_NEAR(apply(UnaryOp::kLog, 1e-42f), std::log(double{1e-42f}), 1e-5);
   }
@@ -118,6 +141,48 @@ TEST(Binary, NanWinsMaxAndMinAndPassesTheMask) {
     EXPECT_EQ(apply(BinaryOp::kReluGrad, 3, nan), 3.0f);
     EXPECT_EQ(apply(BinaryOp::kReluGrad, 3, 0), 0.0f);
   }
+}
+
+double ExactGradient(BinaryOp op, double dy, double x) {
+  const double z = double{0.5f} * x, s = 1 / (1 + std::exp(-x)), sz = 1 / (1 + std::exp(-z)), line = z + 0.25;
+  switch (op) {
+    case BinaryOp::kEluGrad:
+      return x > 0 ? dy : dy * 0.5 * std::exp(x);
+    case BinaryOp::kHardSigmoidGrad:
+      return line <= 0 || line >= 1 ? 0 : dy * 0.5;
+    case BinaryOp::kHardSwishGrad:
+      return x <= -3 ? 0 : x >= 3 ? dy : dy * (x / 3 + 0.5);
+    case BinaryOp::kSoftplusGrad:
+      return dy * s;
+    case BinaryOp::kSwishGrad:
+      return dy * sz * (1 + z * (1 - sz));
+    case BinaryOp::kErfGrad:
+      return dy * 1.1283791670955126 * std::exp(-x * x);
+    case BinaryOp::kAbsGrad:
+      return x > 0 ? dy : x < 0 ? -dy : 0;
+    default:
+      return NAN;
+  }
+}
+
+TEST(Binary, GradientsOfActivationsAgreeWithDoublePrecision) {
+  for (const Routines* r : AllRoutines())
+    for (const BinaryOp op : {BinaryOp::kEluGrad, BinaryOp::kHardSigmoidGrad, BinaryOp::kHardSwishGrad,
+                              BinaryOp::kSoftplusGrad, BinaryOp::kSwishGrad, BinaryOp::kErfGrad, BinaryOp::kAbsGrad})
+      for (const float range : {1.0f, 8.0f, 60.0f}) {
+        const auto dy = Random(1003, 1), x = Random(1003, 2, -range, range);
+        Array<float> dx(1003);
+        BinaryArgs p;
+        p.op = op, p.alpha = 0.5f, p.beta = 0.25f, p.rank = 1, p.dims[0] = 1003, p.a_strides[0] = p.b_strides[0] = 1;
+        p.a = dy.get(), p.b = x.get(), p.out = dx.get();
+        r->binary(p, Threads(2));
+        for (int64_t i = 0; i < 1003; ++i) {
+          // The two factors of the gradients with a zero lose the digits of the larger one.
+          const double want = ExactGradient(op, dy[i], x[i]), loss = op == BinaryOp::kErfGrad ? 4e-6 : 1e-6;
+          ASSERT_NEAR(dx[i], want, loss * std::abs(want) + 2e-7 * std::abs(dy[i]))
+              << r->isa << " op " << static_cast<int>(op) << " at " << x[i];
+        }
+      }
 }
 
 TEST(MaskGradient, ZeroesAndSums) {
