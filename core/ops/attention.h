@@ -9,58 +9,86 @@
 
 namespace tenon {
 
-// Sizes of an attention, and where its matrices lie. Operands are [batch, heads, length, width], or with the attribute
-// `heads` above 0 [batch, length, heads * width]: what a linear layer gives, without a transpose.
+// Sizes of an attention. Operands are [batch, heads, length, width], or with the attribute `heads` above 0
+// [batch, length, heads * width]: what a linear layer gives, without a transpose. Without K and V (null here) Q is packed:
+// queries, keys and values side by side, [batch, length, 3 * heads * width].
 template <class D>
 struct AttentionDims {
   D batch, heads, queries, keys, width, value_width;
 };
 
+// `size` / parts, for a last dim.
+inline Result<std::int64_t> SplitEvenly(std::int64_t size, std::int64_t parts, std::int64_t heads) {
+  TENON_INVALID_IF(size % parts != 0, "The last dim of an attention operand ({}) is not a multiple of {} heads ({}).",
+                   size, parts == heads ? "its" : "three times its", heads);
+  return size / parts;
+}
+inline Result<std::int64_t> SplitEvenly(const Dim& size, std::int64_t parts, std::int64_t heads) {
+  TENON_INVALID_IF(!size.known(), "The last dim of an attention operand must be known to split it into {} heads.",
+                   heads);
+  return SplitEvenly(size.value(), parts, heads);
+}
+
 template <class S>
-auto AttentionDimsOf(const Attributes& attrs, const S& q, const S& k, const S& v)
-    -> Result<AttentionDims<std::decay_t<decltype(q[0])>>> {
+using DimOf = std::decay_t<decltype(std::declval<const S&>()[0])>;
+
+template <class S>
+Result<AttentionDims<DimOf<S>>> AttentionDimsOf(const Attributes& attrs, const S& q, const S* k, const S* v) {
+  using D = DimOf<S>;
   const std::int64_t heads = attrs.Int("heads");
   const int rank = heads > 0 ? 3 : 4;
   TENON_INVALID_IF(heads < 0, "Attention heads is {}; it is 0 for operands [batch, heads, length, width], or a count.",
                    heads);
-  TENON_INVALID_IF(q.rank() != rank || k.rank() != rank || v.rank() != rank,
+  TENON_INVALID_IF((k == nullptr) != (v == nullptr), "Attention takes both K and V, or neither.");
+  if (k == nullptr) {
+    TENON_INVALID_IF(heads == 0 || q.rank() != 3,
+                     "Attention without K and V takes Q [batch, length, 3 * heads * width] and the attribute heads; Q "
+                     "has shape {} and heads is {}.",
+                     q, heads);
+    TENON_ASSIGN(const std::int64_t width, SplitEvenly(q[2], 3 * heads, heads));
+    return AttentionDims<D>{q[0], D(heads), q[1], q[1], D(width), D(width)};
+  }
+  TENON_INVALID_IF(q.rank() != rank || k->rank() != rank || v->rank() != rank,
                    "Attention takes operands of rank {} (heads is {}); Q has shape {}, K has shape {}, V has shape {}.",
-                   rank, heads, q, k, v);
+                   rank, heads, q, *k, *v);
   const int last = rank - 1, length = rank - 2;
-  const bool batches = q[0] == k[0] && k[0] == v[0] && (heads > 0 || (q[1] == k[1] && k[1] == v[1]));
-  TENON_INVALID_IF(!batches, "Attention operands differ in batch or heads: Q {}, K {}, V {}.", q, k, v);
-  TENON_INVALID_IF(!(k[length] == v[length]), "Attention has {} keys and {} values: K {}, V {}.", k[length], v[length],
-                   k, v);
-  TENON_INVALID_IF(!(q[last] == k[last]), "Attention queries have width {}, keys {}: Q {}, K {}.", q[last], k[last], q,
-                   k);
-  if (heads == 0) return AttentionDims<std::decay_t<decltype(q[0])>>{q[0], q[1], q[2], k[2], q[3], v[3]};
-  const auto split = [&](const auto& size) -> Result<std::int64_t> {
-    std::int64_t known = 0;
-    if constexpr (std::is_same_v<std::decay_t<decltype(size)>, Dim>) {
-      TENON_INVALID_IF(!size.known(), "The last dim of an attention operand must be known to split it into {} heads.",
-                       heads);
-      known = size.value();
-    } else {
-      known = size;
-    }
-    TENON_INVALID_IF(known % heads != 0, "The last dim of an attention operand ({}) is not a multiple of heads ({}).",
-                     known, heads);
-    return known / heads;
-  };
-  TENON_ASSIGN(const std::int64_t width, split(q[last]));
-  TENON_ASSIGN(const std::int64_t value_width, split(v[last]));
-  return AttentionDims<std::decay_t<decltype(q[0])>>{q[0], heads, q[1], k[1], width, value_width};
+  const bool batches = q[0] == (*k)[0] && q[0] == (*v)[0] && (heads > 0 || (q[1] == (*k)[1] && q[1] == (*v)[1]));
+  TENON_INVALID_IF(!batches, "Attention operands differ in batch or heads: Q {}, K {}, V {}.", q, *k, *v);
+  TENON_INVALID_IF(!((*k)[length] == (*v)[length]), "Attention has {} keys and {} values: K {}, V {}.", (*k)[length],
+                   (*v)[length], *k, *v);
+  TENON_INVALID_IF(!(q[last] == (*k)[last]), "Attention queries have width {}, keys {}: Q {}, K {}.", q[last],
+                   (*k)[last], q, *k);
+  if (heads == 0) return AttentionDims<D>{q[0], q[1], q[2], (*k)[2], q[3], (*v)[3]};
+  TENON_ASSIGN(const std::int64_t width, SplitEvenly(q[last], heads, heads));
+  TENON_ASSIGN(const std::int64_t value_width, SplitEvenly((*v)[last], heads, heads));
+  return AttentionDims<D>{q[0], D(heads), q[1], (*k)[1], D(width), D(value_width)};
 }
 
-// An operand as rows: element c of row i of head h of sample b lies at base(b, h) + i * row + c.
+// An operand as rows: element c of row i of head h of sample b lies at start + b * sample + h * head + i * row + c.
 struct AttentionRows {
-  std::int64_t sample = 0, head = 0, row = 0;
-  std::int64_t base(std::int64_t b, std::int64_t h) const { return b * sample + h * head; }
+  std::int64_t start = 0, sample = 0, head = 0, row = 0;
+  std::int64_t at(std::int64_t b, std::int64_t h, std::int64_t i) const {
+    return start + b * sample + h * head + i * row;
+  }
 };
-inline AttentionRows AttentionRowsOf(const Attributes& attrs, std::int64_t heads, std::int64_t length,
-                                     std::int64_t width) {
-  if (attrs.Int("heads") > 0) return {length * heads * width, width, heads * width};
-  return {heads * length * width, length * width, width};
+
+// Where queries, keys, values and results lie in their tensors; packed, the first three lie in one.
+struct AttentionPlaces {
+  AttentionRows q, k, v, y;
+};
+inline AttentionPlaces AttentionPlacesOf(const Attributes& attrs, const AttentionDims<std::int64_t>& n, bool packed) {
+  const auto rows = [&](std::int64_t length, std::int64_t width) -> AttentionRows {
+    if (attrs.Int("heads") > 0) return {0, length * n.heads * width, width, n.heads * width};
+    return {0, n.heads * length * width, length * width, width};
+  };
+  AttentionPlaces places{rows(n.queries, n.width), rows(n.keys, n.width), rows(n.keys, n.value_width),
+                         rows(n.queries, n.value_width)};
+  if (!packed) return places;
+  const std::int64_t all = n.heads * n.width;
+  places.q = places.k = places.v = {0, n.queries * 3 * all, n.width, 3 * all};
+  places.k.start = all;
+  places.v.start = 2 * all;
+  return places;
 }
 
 inline double AttentionScale(const Attributes& attrs, std::int64_t width) {

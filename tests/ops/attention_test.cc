@@ -72,6 +72,22 @@ TEST(Attention, TakesHeadsSideBySide) {
   CheckCase(row);
 }
 
+// Three heads of one token each: keys and values of another place would be seen at once.
+TEST(Attention, TakesQueriesKeysAndValuesSideBySide) {
+  const Tensor packed = Wave({2, 3, 12}, 0);
+  std::vector<Tensor> apart;
+  for (std::int64_t part = 0; part < 3; ++part) {
+    Tensor one(DType::kF32, Shape{2, 3, 4});
+    for (std::int64_t row = 0; row < 6; ++row)
+      std::copy_n(packed.data<float>() + row * 12 + part * 4, 4, one.data<float>() + row * 4);
+    apart.push_back(one);
+  }
+  const Attributes heads = {{"heads", std::int64_t{2}}};
+  OpCase row = Attention({packed}, {Outputs(Attention(apart, {Tensor()}, heads))[0]}, heads);
+  row.gradient = {0};
+  CheckCase(row);
+}
+
 TEST(Attention, CausalReadsNothingBehindTheQuery) {
   CheckCase(Attention(
       Operands(),
@@ -146,7 +162,9 @@ TEST(Attention, NamesWhatDoesNotFit) {
              "Attention takes operands of rank 4 (heads is 0); Q has shape [2,3,4], K has shape [2,3,4], V has shape "
              "[2,3,4].");
   CheckFails(Attention({Ramp({2, 3, 4}), Ramp({2, 3, 4}), Ramp({2, 3, 4})}, {}, {{"heads", std::int64_t{3}}}),
-             "The last dim of an attention operand (4) is not a multiple of heads (3).");
+             "The last dim of an attention operand (4) is not a multiple of its heads (3).");
+  CheckFails(Attention({Ramp({2, 3, 9})}, {}, {{"heads", std::int64_t{2}}}),
+             "The last dim of an attention operand (9) is not a multiple of three times its heads (2).");
   CheckFails(Attention({Ramp({1, 2, 3, 4}), Ramp({1, 2, 5, 4}), Ramp({1, 2, 6, 4})}, {}),
              "Attention has 5 keys and 6 values: K [1,2,5,4], V [1,2,6,4].");
   CheckFails(Attention(With(Operands(), Ramp({4, 5})), {}),

@@ -85,13 +85,12 @@ Result<graph::ValueId> AddAttention(LayerBuilder& builder, graph::ValueId rows, 
   in.bias_name = "in_proj_bias";
   TENON_ASSIGN(const graph::ValueId packed_rows, AddLinear(builder, rows, in, part));
   TENON_ASSIGN(const graph::ValueId packed, AsSequence(builder, packed_rows, like, 3 * width, Join(part, "packed")));
-  TENON_ASSIGN(const auto qkv,
-               builder.Op("Split", {packed}, {{"axis", std::int64_t{-1}}, {"num_outputs", std::int64_t{3}}}, 3,
-                          Join(part, "split")));
   const Attributes attrs = {{"heads", attention.heads},
                             {"causal", std::int64_t{attention.causal ? 1 : 0}},
                             {"dropout", builder.training ? attention.dropout : 0.0}};
-  TENON_ASSIGN(const auto mixed, builder.Node("tenon", "ScaledDotProductAttention", qkv, attrs, 1, Join(part, "mix")));
+  const graph::ValueId inputs[] = {packed};
+  TENON_ASSIGN(const auto mixed,
+               builder.Node("tenon", "ScaledDotProductAttention", inputs, attrs, 1, Join(part, "mix")));
   const std::int64_t dims[] = {-1, width};
   TENON_ASSIGN(const auto mixed_rows, builder.Op("Reshape", {mixed[0], builder.Ints(Join(part, "mixed.dims"), dims)},
                                                  {}, 1, Join(part, "mixed")));

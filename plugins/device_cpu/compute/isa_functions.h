@@ -3,13 +3,17 @@
 
 #include <cstdint>
 
+#include "plugins/device_cpu/compute/attention.h"
 #include "plugins/device_cpu/compute/batch_norm.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
 #include "plugins/device_cpu/compute/element_loss.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/finite.h"
+#include "plugins/device_cpu/compute/gather.h"
+#include "plugins/device_cpu/compute/gelu.h"
 #include "plugins/device_cpu/compute/gemm.h"
+#include "plugins/device_cpu/compute/layer_norm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
 #include "plugins/device_cpu/compute/parallel.h"
 #include "plugins/device_cpu/compute/pool.h"
@@ -40,6 +44,25 @@ void Softmax(const SoftmaxArgs& args, const Parallel& pool);
 void SoftmaxGrad(const SoftmaxGradArgs& args, const Parallel& pool);
 void CrossEntropy(const CrossEntropyArgs& args, const Parallel& pool);
 void CrossEntropyGrad(const CrossEntropyGradArgs& args, const Parallel& pool);
+
+int64_t AttentionForwardWorkspace(const AttentionArgs& args, int64_t threads);
+void AttentionForward(const AttentionForwardArgs& args, float* workspace, const Parallel& pool);
+int64_t AttentionGradWorkspace(const AttentionArgs& args, int64_t threads);
+void AttentionGrad(const AttentionGradArgs& args, float* workspace, const Parallel& pool);
+
+void LayerNorm(const LayerNormArgs& args, const Parallel& pool);
+int64_t LayerNormGradWorkspace(const LayerNormGradArgs& args);
+void LayerNormGrad(const LayerNormGradArgs& args, float* workspace, const Parallel& pool);
+
+void Gelu(const GeluArgs& args, const Parallel& pool);
+int64_t GeluGradWorkspace(const GeluGradArgs& args);
+void GeluGrad(const GeluGradArgs& args, float* workspace, const Parallel& pool);
+
+void Gather(const GatherArgs& args, const Parallel& pool);
+void GatherGrad(const GatherGradArgs& args, const Parallel& pool);
+void CopyRows(const CopyRowsArgs& args, const Parallel& pool);
+void Dropout(const DropoutArgs& args, const Parallel& pool);
+void DropoutGrad(const DropoutGradArgs& args, const Parallel& pool);
 
 void MaskGradient(const MaskArgs& args, const Parallel& pool);
 bool AllFinite(const FiniteArgs& args);

@@ -4,13 +4,17 @@
 #include <cstdint>
 #include <string_view>
 
+#include "plugins/device_cpu/compute/attention.h"
 #include "plugins/device_cpu/compute/batch_norm.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
 #include "plugins/device_cpu/compute/element_loss.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/finite.h"
+#include "plugins/device_cpu/compute/gather.h"
+#include "plugins/device_cpu/compute/gelu.h"
 #include "plugins/device_cpu/compute/gemm.h"
+#include "plugins/device_cpu/compute/layer_norm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
 #include "plugins/device_cpu/compute/parallel.h"
 #include "plugins/device_cpu/compute/pool.h"
@@ -47,6 +51,25 @@ struct Routines {
   void (*softmax_grad)(const SoftmaxGradArgs&, const Parallel&);
   void (*cross_entropy)(const CrossEntropyArgs&, const Parallel&);
   void (*cross_entropy_grad)(const CrossEntropyGradArgs&, const Parallel&);
+
+  int64_t (*attention_workspace)(const AttentionArgs&, int64_t threads);
+  void (*attention)(const AttentionForwardArgs&, float* workspace, const Parallel&);
+  int64_t (*attention_grad_workspace)(const AttentionArgs&, int64_t threads);
+  void (*attention_grad)(const AttentionGradArgs&, float* workspace, const Parallel&);
+
+  void (*layer_norm)(const LayerNormArgs&, const Parallel&);
+  int64_t (*layer_norm_grad_workspace)(const LayerNormGradArgs&);
+  void (*layer_norm_grad)(const LayerNormGradArgs&, float* workspace, const Parallel&);
+
+  void (*gelu)(const GeluArgs&, const Parallel&);
+  int64_t (*gelu_grad_workspace)(const GeluGradArgs&);
+  void (*gelu_grad)(const GeluGradArgs&, float* workspace, const Parallel&);
+
+  void (*gather)(const GatherArgs&, const Parallel&);
+  void (*gather_grad)(const GatherGradArgs&, const Parallel&);
+  void (*copy_rows)(const CopyRowsArgs&, const Parallel&);
+  void (*dropout)(const DropoutArgs&, const Parallel&);
+  void (*dropout_grad)(const DropoutGradArgs&, const Parallel&);
 
   void (*mask_gradient)(const MaskArgs&, const Parallel&);
   bool (*all_finite)(const FiniteArgs&);

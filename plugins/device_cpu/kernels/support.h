@@ -86,6 +86,12 @@ void AddExpandKernels(KernelList& kernels);
 void AddTransposeKernels(KernelList& kernels);
 void AddBf16ProductKernels(KernelList& kernels);
 void AddCastKernels(KernelList& kernels);
+void AddAttentionKernels(KernelList& kernels);
+void AddLayerNormKernels(KernelList& kernels);
+void AddGeluKernels(KernelList& kernels);
+void AddGatherKernels(KernelList& kernels);
+void AddDropoutKernels(KernelList& kernels);
+void AddPieceKernels(KernelList& kernels);
 void AddPoolFused(FusedList& fused);
 // To be called last: for every kernel so far one that takes bf16 and f16 operands through it.
 void AddWidenedKernels(KernelList& kernels);

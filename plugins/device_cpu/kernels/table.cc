@@ -23,6 +23,12 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddBatchNormKernels(list);
     AddExpandKernels(list);
     AddTransposeKernels(list);
+    AddAttentionKernels(list);
+    AddLayerNormKernels(list);
+    AddGeluKernels(list);
+    AddGatherKernels(list);
+    AddDropoutKernels(list);
+    AddPieceKernels(list);
     AddWidenedKernels(list);
     KernelList all;  // what computes in bf16 itself comes before the widened kernels
     AddBf16ProductKernels(all);

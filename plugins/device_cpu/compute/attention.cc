@@ -1,0 +1,331 @@
+// One head at a time: keys and values are packed once, queries go in blocks over blocks of keys. Memory grows with the
+// length, not with its square. Source: Dao et al. 2022 (blocks, and what the gradient computes again); Milakov and
+// Gimelshein 2018 (the running softmax).
+#include "plugins/device_cpu/compute/attention.h"
+
+#include "plugins/device_cpu/compute/isa_functions.h"
+#include "plugins/device_cpu/compute/math.h"
+#include "plugins/device_cpu/compute/random_words.h"
+#include "plugins/device_cpu/compute/tile_product.h"
+
+namespace tenon::cpu::TENON_CPU_ISA {
+namespace {
+
+constexpr float kInfinity = __builtin_inff();
+constexpr int64_t kForwardQueries = 32, kForwardKeys = 128;  // the block of scores stays in the first-level cache
+constexpr int64_t kBackwardQueries = 64, kBackwardKeys = 64;
+
+struct Sizes {
+  explicit Sizes(const AttentionArgs& a)
+      : keys(RoundUp(Max(a.keys, 1), Max(kLanes, kProductRows))),
+        width(RoundUp(Max(a.width, 1), kLanes)),
+        value_width(RoundUp(Max(a.value_width, 1), kLanes)) {}
+  int64_t keys, width, value_width;  // padded
+};
+
+// Hands out parts of a workspace, each aligned to a cache line.
+struct Space {
+  float* at;
+  float* Take(int64_t floats) {
+    float* part = at;
+    at += RoundUp(floats, 16);
+    return part;
+  }
+};
+
+TENON_INLINE Vec LaneNumbers() {
+  Vec v;
+  for (int i = 0; i < kLanes; ++i) v[i] = static_cast<float>(i);
+  return v;
+}
+// `v` in the first `count` lanes, `other` beyond.
+TENON_INLINE Vec FirstLanes(Vec v, int64_t count, float other) {
+  if (count >= kLanes) return v;
+  return Select(LaneNumbers() < Set(static_cast<float>(count)), v, Set(other));
+}
+
+// Where the mask of one query begins; null: none.
+struct MaskRow {
+  const float* floats = nullptr;
+  const uint8_t* bytes = nullptr;
+  int64_t step = 0;
+
+  MaskRow(const AttentionArgs& a, int64_t b, int64_t h, int64_t i) {
+    const int64_t at = b * a.mask_strides[0] + h * a.mask_strides[1] + i * a.mask_strides[2];
+    if (a.mask != nullptr) floats = a.mask + at;
+    if (a.mask_bytes != nullptr) bytes = a.mask_bytes + at;
+    step = a.mask_strides[3];
+  }
+  // What is added to the scores of keys j .. j + count - 1.
+  TENON_INLINE Vec Added(int64_t j, int64_t count) const {
+    if (floats != nullptr) return step == 0 ? Set(*floats) : LoadPartial(floats + j, Min(count, kLanes));
+    Vec v = Zero();
+    if (bytes != nullptr)
+      for (int i = 0; i < kLanes && i < count; ++i) v[i] = bytes[(j + i) * step] != 0 ? 0.0f : -kInfinity;
+    return v;
+  }
+  bool given() const { return floats != nullptr || bytes != nullptr; }
+};
+
+// How many of `count` keys from k0 on the query i reads.
+TENON_INLINE int64_t KeysRead(const AttentionArgs& a, int64_t i, int64_t k0, int64_t count) {
+  return a.causal ? Max(0, Min(count, i - k0 + 1)) : count;
+}
+
+TENON_INLINE float MaxLanes(Vec v) {
+  alignas(64) float x[kLanes];
+  Store(x, v);
+  float best = x[0];
+  for (int i = 1; i < kLanes; ++i) best = x[i] > best || x[i] != x[i] ? x[i] : best;
+  return best;
+}
+
+// scores -> scale * scores + mask in place, -inf from `read` on to the end of its vector; the largest, NaN if there is one.
+TENON_INLINE float FinishScores(const AttentionArgs& a, const MaskRow& mask, int64_t k0, int64_t read, float* scores) {
+  Vec top = Set(-kInfinity);
+  const Vec scale = Set(a.scale);
+  for (int64_t c = 0; c < read; c += kLanes) {
+    Vec v = Load(scores + c) * scale;
+    if (mask.given()) v += mask.Added(k0 + c, read - c);
+    v = FirstLanes(v, read - c, -kInfinity);
+    Store(scores + c, v);
+    top = Select((v > top) | (v != v), v, top);
+  }
+  return MaxLanes(top);
+}
+
+// scores -> exp(scores - base) in place and their sum; zero from `read` on to `padded`.
+TENON_INLINE float Exponentials(float* scores, int64_t read, int64_t padded, float base) {
+  Vec sum = Zero();
+  int64_t c = 0;
+  for (; c < read; c += kLanes) {
+    const Vec e = FirstLanes(Exp(Load(scores + c) - Set(base)), read - c, 0.0f);
+    Store(scores + c, e);
+    sum += e;
+  }
+  for (; c < padded; c += kLanes) Store(scores + c, Zero());
+  return SumLanes(sum);
+}
+
+TENON_INLINE void Drop(const AttentionArgs& a, int64_t at, int64_t i, int64_t k0, int64_t read, float* factors) {
+  const uint64_t first = static_cast<uint64_t>((at * a.queries + i) * a.keys + k0);
+  DropFactors(a.random_key, a.random_offset, first, read, DropLimit(a.dropout),
+              static_cast<float>(1.0 / (1.0 - a.dropout)), factors);
+}
+
+TENON_INLINE void Scale(float* row, int64_t count, float factor) {
+  for (int64_t c = 0; c < count; c += kLanes) Store(row + c, Load(row + c) * Set(factor));
+}
+
+TENON_INLINE float LogOne(float x) { return Log(Set(x))[0]; }
+
+int64_t ForwardFloats(const AttentionArgs& a) {
+  const Sizes n(a);
+  return a.width * n.keys + n.keys * n.value_width + kForwardQueries * (n.width + n.value_width + kForwardKeys) +
+         kForwardKeys + 2 * kForwardQueries + 16 * 8;
+}
+
+struct Running {
+  float top, sum;
+};
+
+// One block of scores of one query joins its running softmax; scores become weights.
+TENON_INLINE void JoinBlock(const AttentionArgs& a, int64_t at, int64_t i, int64_t k0, int64_t count, float* scores,
+                            float* factors, Running& run, float* sums, int64_t value_width) {
+  const int64_t read = KeysRead(a, i, k0, count), padded = RoundUp(count, kLanes);
+  const MaskRow mask(a, at / a.heads, at % a.heads, i);
+  const float block_top = FinishScores(a, mask, k0, read, scores);
+  const float top = block_top > run.top || block_top != block_top ? block_top : run.top;
+  const float base = top == -kInfinity ? 0.0f : top;
+  const float sum = Exponentials(scores, read, padded, base);
+  if (k0 > 0) {
+    const float keep = run.top == -kInfinity ? 0.0f : Exp(Set(run.top - base))[0];
+    run.sum *= keep;
+    if (keep != 1.0f) Scale(sums, value_width, keep);
+  }
+  run.sum += sum;
+  run.top = top;
+  if (a.dropout == 0) return;
+  Drop(a, at, i, k0, read, factors);
+  for (int64_t c = 0; c < read; ++c) scores[c] *= factors[c];
+}
+
+void ForwardHead(const AttentionForwardArgs& args, int64_t at, float* workspace) {
+  const AttentionArgs& a = args.of;
+  const Sizes n(a);
+  const int64_t b = at / a.heads, h = at % a.heads;
+  Space space{workspace};
+  float* const keys = space.Take(a.width * n.keys);
+  float* const values = space.Take(n.keys * n.value_width);
+  float* const queries = space.Take(kForwardQueries * n.width);
+  float* const sums = space.Take(kForwardQueries * n.value_width);
+  float* const scores = space.Take(kForwardQueries * kForwardKeys);
+  float* const factors = space.Take(kForwardKeys);
+  PackTransposed(a.k + a.k_at.base(b, h), a.k_at.row, a.keys, a.width, keys, n.keys);
+  PackMatrix(a.v + a.v_at.base(b, h), a.v_at.row, a.keys, a.value_width, values, n.keys, n.value_width);
+  for (int64_t q0 = 0; q0 < a.queries; q0 += kForwardQueries) {
+    const int64_t rows = Min(kForwardQueries, a.queries - q0), padded = RoundUp(rows, kProductRows);
+    PackMatrix(a.q + a.q_at.base(b, h) + q0 * a.q_at.row, a.q_at.row, rows, a.width, queries, padded, n.width);
+    for (int64_t i = 0; i < padded * n.value_width; i += kLanes) Store(sums + i, Zero());
+    Running run[kForwardQueries];
+    for (Running& one : run) one = {-kInfinity, 0.0f};
+    const int64_t end = a.causal ? Min(a.keys, q0 + rows) : a.keys;
+    for (int64_t k0 = 0; k0 < end; k0 += kForwardKeys) {
+      const int64_t count = Min(kForwardKeys, end - k0);
+      Product<false>(padded, RoundUp(count, kLanes), a.width, queries, n.width, 1, keys + k0, n.keys, scores,
+                     kForwardKeys);
+      for (int64_t r = 0; r < rows; ++r)
+        JoinBlock(a, at, q0 + r, k0, count, scores + r * kForwardKeys, factors, run[r], sums + r * n.value_width,
+                  n.value_width);
+      Product<true>(padded, n.value_width, count, scores, kForwardKeys, 1, values + k0 * n.value_width, n.value_width,
+                    sums, n.value_width);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      float* y = args.y + a.y_at.base(b, h) + (q0 + r) * a.y_at.row;
+      const Vec factor = Set(run[r].sum == 0.0f ? 0.0f : 1.0f / run[r].sum);
+      for (int64_t c = 0; c < a.value_width; c += kLanes)
+        StorePartial(y + c, Load(sums + r * n.value_width + c) * factor, Min(kLanes, a.value_width - c));
+      if (args.log_sum != nullptr)
+        args.log_sum[at * a.queries + q0 + r] = run[r].sum == 0.0f ? -kInfinity : run[r].top + LogOne(run[r].sum);
+    }
+  }
+}
+
+int64_t BackwardFloats(const AttentionArgs& a) {
+  const Sizes n(a);
+  return (a.width + a.value_width) * n.keys + n.keys * (2 * n.width + n.value_width) +
+         kBackwardQueries * (2 * n.width + n.value_width + 2 * kBackwardKeys + 1) + kBackwardKeys + 16 * 12;
+}
+
+// Scores of one query over a block of keys become dropped probabilities, products dy . v the gradients of the scores.
+TENON_INLINE void DifferentiateScores(const AttentionGradArgs& args, int64_t at, int64_t i, int64_t k0, int64_t count,
+                                      float total, float* factors, float* scores, float* gradients) {
+  const AttentionArgs& a = args.of;
+  const int64_t read = KeysRead(a, i, k0, count), padded = RoundUp(count, kLanes);
+  const MaskRow mask(a, at / a.heads, at % a.heads, i);
+  const float log_sum = args.log_sum[at * a.queries + i];
+  const Vec base = Set(log_sum == -kInfinity ? 0.0f : log_sum), scale = Set(a.scale), sum = Set(total);
+  if (a.dropout > 0) Drop(a, at, i, k0, read, factors);
+  int64_t c = 0;
+  for (; c < read; c += kLanes) {
+    Vec score = Load(scores + c) * scale;
+    if (mask.given()) score += mask.Added(k0 + c, read - c);
+    const Vec p = FirstLanes(Exp(score - base), read - c, 0.0f);
+    Vec kept = p, dp = Load(gradients + c);
+    if (a.dropout > 0) {
+      const Vec factor = LoadPartial(factors + c, Min(kLanes, read - c));
+      kept = p * factor;
+      dp = dp * factor;
+    }
+    Store(scores + c, kept);
+    Store(gradients + c, FirstLanes(p * (dp - sum) * scale, read - c, 0.0f));
+  }
+  for (; c < padded; c += kLanes) {
+    Store(scores + c, Zero());
+    Store(gradients + c, Zero());
+  }
+}
+
+TENON_INLINE float Dot(const float* a, const float* b, int64_t count) {
+  Vec sum = Zero();
+  for (int64_t c = 0; c < count; c += kLanes)
+    sum += LoadPartial(a + c, Min(kLanes, count - c)) * LoadPartial(b + c, Min(kLanes, count - c));
+  return SumLanes(sum);
+}
+
+TENON_INLINE void StoreRows(const float* from, int64_t padded, int64_t rows, int64_t columns, float* to, int64_t ld) {
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t c = 0; c < columns; c += kLanes)
+      StorePartial(to + i * ld + c, Load(from + i * padded + c), Min(kLanes, columns - c));
+}
+
+TENON_INLINE void Clear(float* x, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes) Store(x + i, Zero());
+}
+
+void BackwardHead(const AttentionGradArgs& args, int64_t at, float* workspace) {
+  const AttentionArgs& a = args.of;
+  const Sizes n(a);
+  const int64_t b = at / a.heads, h = at % a.heads;
+  Space space{workspace};
+  float* const keys_t = space.Take(a.width * n.keys);
+  float* const values_t = space.Take(a.value_width * n.keys);
+  float* const keys = space.Take(n.keys * n.width);
+  float* const dk = space.Take(n.keys * n.width);
+  float* const dv = space.Take(n.keys * n.value_width);
+  float* const queries = space.Take(kBackwardQueries * n.width);
+  float* const dq = space.Take(kBackwardQueries * n.width);
+  float* const dy = space.Take(kBackwardQueries * n.value_width);
+  float* const scores = space.Take(kBackwardQueries * kBackwardKeys);
+  float* const gradients = space.Take(kBackwardQueries * kBackwardKeys);
+  float* const totals = space.Take(kBackwardQueries);
+  float* const factors = space.Take(kBackwardKeys);
+  PackTransposed(a.k + a.k_at.base(b, h), a.k_at.row, a.keys, a.width, keys_t, n.keys);
+  PackTransposed(a.v + a.v_at.base(b, h), a.v_at.row, a.keys, a.value_width, values_t, n.keys);
+  PackMatrix(a.k + a.k_at.base(b, h), a.k_at.row, a.keys, a.width, keys, n.keys, n.width);
+  Clear(dk, n.keys * n.width);
+  Clear(dv, n.keys * n.value_width);
+  for (int64_t q0 = 0; q0 < a.queries; q0 += kBackwardQueries) {
+    const int64_t rows = Min(kBackwardQueries, a.queries - q0), padded = RoundUp(rows, kProductRows);
+    const int64_t y_row = a.y_at.base(b, h) + q0 * a.y_at.row;
+    PackMatrix(a.q + a.q_at.base(b, h) + q0 * a.q_at.row, a.q_at.row, rows, a.width, queries, padded, n.width);
+    PackMatrix(args.dy + y_row, a.y_at.row, rows, a.value_width, dy, padded, n.value_width);
+    for (int64_t r = 0; r < rows; ++r)
+      totals[r] = Dot(args.dy + y_row + r * a.y_at.row, args.y + y_row + r * a.y_at.row, a.value_width);
+    Clear(dq, padded * n.width);
+    const int64_t end = a.causal ? Min(a.keys, q0 + rows) : a.keys;
+    for (int64_t k0 = 0; k0 < end; k0 += kBackwardKeys) {
+      const int64_t count = Min(kBackwardKeys, end - k0), lanes = RoundUp(count, kLanes);
+      const int64_t key_rows = RoundUp(count, kProductRows);
+      Product<false>(padded, lanes, a.width, queries, n.width, 1, keys_t + k0, n.keys, scores, kBackwardKeys);
+      Product<false>(padded, lanes, a.value_width, dy, n.value_width, 1, values_t + k0, n.keys, gradients,
+                     kBackwardKeys);
+      for (int64_t r = 0; r < rows; ++r)
+        DifferentiateScores(args, at, q0 + r, k0, count, totals[r], factors, scores + r * kBackwardKeys,
+                            gradients + r * kBackwardKeys);
+      Product<true>(key_rows, n.value_width, rows, scores, 1, kBackwardKeys, dy, n.value_width, dv + k0 * n.value_width,
+                    n.value_width);
+      Product<true>(key_rows, n.width, rows, gradients, 1, kBackwardKeys, queries, n.width, dk + k0 * n.width, n.width);
+      Product<true>(padded, n.width, count, gradients, kBackwardKeys, 1, keys + k0 * n.width, n.width, dq, n.width);
+    }
+    if (args.dq != nullptr)
+      StoreRows(dq, n.width, rows, a.width, args.dq + a.q_at.base(b, h) + q0 * a.q_at.row, a.q_at.row);
+  }
+  if (args.dk != nullptr) StoreRows(dk, n.width, a.keys, a.width, args.dk + a.k_at.base(b, h), a.k_at.row);
+  if (args.dv != nullptr) StoreRows(dv, n.value_width, a.keys, a.value_width, args.dv + a.v_at.base(b, h), a.v_at.row);
+}
+
+TENON_INLINE double Nanoseconds(const AttentionArgs& a, double products) {
+  return products * static_cast<double>(a.batch * a.heads * a.queries) * static_cast<double>(a.keys * a.width) /
+         (2.0 * kLanes);
+}
+
+template <class Head>
+TENON_INLINE void EachHead(const AttentionArgs& a, const Parallel& pool, double products, int64_t floats,
+                           float* workspace, const Head& head) {
+  const int64_t heads = a.batch * a.heads, pieces = Pieces(pool, heads, Nanoseconds(a, products));
+  ForEach(pool, pieces, [&](int64_t i) {
+    const Range part = Piece(heads, pieces, i);
+    for (int64_t at = part.begin; at < part.end; ++at) head(at, workspace + i * floats);
+  });
+}
+
+}  // namespace
+
+int64_t AttentionForwardWorkspace(const AttentionArgs& a, int64_t threads) {
+  return RoundUp(ForwardFloats(a), 16) * Max(1, threads) * static_cast<int64_t>(sizeof(float));
+}
+int64_t AttentionGradWorkspace(const AttentionArgs& a, int64_t threads) {
+  return RoundUp(BackwardFloats(a), 16) * Max(1, threads) * static_cast<int64_t>(sizeof(float));
+}
+
+void AttentionForward(const AttentionForwardArgs& args, float* workspace, const Parallel& pool) {
+  EachHead(args.of, pool, 2, RoundUp(ForwardFloats(args.of), 16), workspace,
+           [&](int64_t at, float* space) { ForwardHead(args, at, space); });
+}
+void AttentionGrad(const AttentionGradArgs& args, float* workspace, const Parallel& pool) {
+  EachHead(args.of, pool, 5, RoundUp(BackwardFloats(args.of), 16), workspace,
+           [&](int64_t at, float* space) { BackwardHead(args, at, space); });
+}
+
+}  // namespace tenon::cpu::TENON_CPU_ISA
