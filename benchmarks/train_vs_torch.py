@@ -9,9 +9,13 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BATCH = {"lenet5": 32, "mlp": 128}
-# Settings of the peer that `best` chooses from: memory format x form of the optimiser.
-SETTINGS = {"default": [], "fused": ["--fused"], "channels_last": ["--channels-last"], "channels_last+fused": ["--channels-last", "--fused"]}
+BATCH = {"lenet5": 32, "mlp": 128, "encoder": 16, "gpt": 16}
+# Settings of the peer that `best` chooses from: memory format x form of the optimiser, or form of the attention x the same.
+SETTINGS = {"default": [], "fused": ["--fused"], "channels_last": ["--channels-last"], "channels_last+fused": ["--channels-last", "--fused"],
+            "sdpa": ["--sdpa"], "sdpa+fused": ["--sdpa", "--fused"]}
+SETTINGS_OF = {"images": ["default", "fused", "channels_last", "channels_last+fused"], "rows": ["default", "fused"],
+               "sequences": ["default", "fused", "sdpa", "sdpa+fused"]}
+KIND = {"mlp": "rows", "encoder": "sequences", "gpt": "sequences"}  # the others: images
 
 
 def measure(command, env):
@@ -31,7 +35,7 @@ def peer_command(args, case, batch, setting, seconds):
 def settings_of(args, case):
     if args.peer == "default":
         return ["default"]
-    return [name for name in SETTINGS if case != "mlp" or "channels_last" not in name]
+    return SETTINGS_OF[KIND.get(case, "images")]
 
 
 def run_case(args, case, env):
@@ -63,7 +67,7 @@ def main():
     parser.add_argument("--python", required=True, help="the Python that has torch")
     parser.add_argument("--case", choices=sorted(BATCH), help="one network; default: all")
     parser.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
-    parser.add_argument("--batch", type=int, help="default: 32 for lenet5, 128 for mlp")
+    parser.add_argument("--batch", type=int, help="default: " + ", ".join(f"{size} for {case}" for case, size in BATCH.items()))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--peer", choices=["best", "default"], default="best")
     parser.add_argument("--rounds", type=int, default=3)

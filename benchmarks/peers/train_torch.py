@@ -38,30 +38,90 @@ def mlp():
     return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
 
 
+class Block(nn.Module):
+    """Norms first; one product for queries, keys and values; attention composed or fused."""
+
+    def __init__(self, width, heads, causal, approximate):
+        super().__init__()
+        self.heads, self.causal, self.approximate = heads, causal, approximate
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.linear1, self.linear2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def attend(self, q, k, v):
+        if args.sdpa:
+            return F.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        if self.causal:
+            scores = scores.masked_fill(self.future[:q.shape[2], :q.shape[2]], -float("inf"))
+        return scores.softmax(-1) @ v
+
+    future = torch.ones(512, 512, dtype=torch.bool).triu(1)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        qkv = self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, width // self.heads)
+        mixed = self.attend(*qkv.permute(2, 0, 3, 1, 4).unbind(0))
+        x = x + self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+        return x + self.linear2(F.gelu(self.linear1(self.norm2(x)), approximate=self.approximate))
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.position = nn.Embedding(1000, 256), nn.Parameter(torch.randn(128, 256) * 0.02)
+        self.blocks = nn.Sequential(*[Block(256, 4, False, "none") for _ in range(4)])
+        self.norm, self.head = nn.LayerNorm(256), nn.Linear(256, 10)
+
+    def forward(self, x):
+        return self.head(self.norm(self.blocks(self.embedding(x) + self.position)).mean(1))
+
+
+class Gpt(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.position = nn.Embedding(96, 128), nn.Parameter(torch.randn(128, 128) * 0.02)
+        nn.init.normal_(self.embedding.weight, std=0.02)
+        self.blocks = nn.Sequential(*[Block(128, 4, True, "tanh") for _ in range(4)])
+        self.norm = nn.LayerNorm(128)
+
+    def forward(self, x):
+        return (self.norm(self.blocks(self.embedding(x) + self.position)) @ self.embedding.weight.T).flatten(0, 1)
+
+
+# Case: network, samples of a batch, labels of a batch, optimiser.
+CASES = {
+    "lenet5": (LeNet5, lambda b: torch.randn(b, 1, 28, 28), lambda b: torch.randint(0, 10, (b,)), "sgd"),
+    "mlp": (mlp, lambda b: torch.randn(b, 784), lambda b: torch.randint(0, 10, (b,)), "adam"),
+    "encoder": (Encoder, lambda b: torch.randint(0, 1000, (b, 128)), lambda b: torch.randint(0, 10, (b,)), "adamw"),
+    "gpt": (Gpt, lambda b: torch.randint(0, 96, (b, 128)), lambda b: torch.randint(0, 96, (b * 128,)), "adamw"),
+}
+
 parser = argparse.ArgumentParser()
-parser.add_argument("--case", choices=["lenet5", "mlp"], required=True)
+parser.add_argument("--case", choices=list(CASES), required=True)
 parser.add_argument("--batch", type=int, required=True)
 parser.add_argument("--threads", type=int, required=True)
 parser.add_argument("--seconds", type=float, required=True)
 parser.add_argument("--fused", action="store_true")
 parser.add_argument("--channels-last", action="store_true")
+parser.add_argument("--sdpa", action="store_true")
 parser.add_argument("--bf16", action="store_true")
 args = parser.parse_args()
 
 torch.manual_seed(0)
 torch.set_num_threads(args.threads)
 idle = rss_mb()
-model = LeNet5() if args.case == "lenet5" else mlp()
-x = torch.randn(args.batch, 1, 28, 28) if args.case == "lenet5" else torch.randn(args.batch, 784)
-y = torch.randint(0, 10, (args.batch,))
+make, samples, labels, optimizer_kind = CASES[args.case]
+model, x, y = make(), samples(args.batch), labels(args.batch)
 if args.channels_last:
     model = model.to(memory_format=torch.channels_last)
     x = x.to(memory_format=torch.channels_last)
 form = dict(fused=True) if args.fused else {}
-if args.case == "lenet5":
+if optimizer_kind == "sgd":
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, **form)
 else:
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, **form)
+    kind = torch.optim.Adam if optimizer_kind == "adam" else torch.optim.AdamW
+    optimizer = kind(model.parameters(), lr=1e-3, **form)
 
 
 def step():

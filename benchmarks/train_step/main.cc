@@ -1,5 +1,6 @@
 // Times training steps of one network: median milliseconds, memory idle after load and at the peak, as one JSON line.
-//   train_step CASE BATCH THREADS SECONDS [fp32|bf16]      CASE: lenet5 (SGD momentum) or mlp (Adam); random samples and labels
+//   train_step CASE BATCH THREADS SECONDS [fp32|bf16]      CASE: lenet5 (SGD momentum), mlp (Adam), encoder or gpt (AdamW); random
+//   samples and labels
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -33,27 +34,57 @@ double RssMb(const char* key) {  // "VmRSS:" or "VmHWM:"
 
 struct Case {
   const char* network;
-  Shape sample;
+  double learning_rate;
+  SampleLayout layout;
+  std::int64_t tokens = 0;    // samples are numbers below it; 0: floats
+  std::int64_t classes = 10;  // labels are below it
 };
+
+SampleLayout Floats(const Shape& shape) {
+  SampleLayout layout;
+  layout.shape = shape;
+  return layout;
+}
+
+SampleLayout Tokens(std::int64_t length, bool label_each) {
+  SampleLayout layout;
+  layout.shape = Shape{length};
+  layout.dtype = DType::kI64;
+  if (label_each) layout.label_shape = layout.shape;
+  return layout;
+}
 
 Case FindCase(const std::string& name) {
   if (name == "lenet5")
-    return {"network: {zoo: lenet5}\noptimizer: {type: sgd, lr: 0.01, momentum: 0.9}\n", Shape{1, 28, 28}};
-  if (name == "mlp") return {"network: {zoo: mlp}\noptimizer: {type: adam, lr: 0.001}\n", Shape{784}};
-  std::fprintf(stderr, "There is no case '%s'; cases are lenet5 and mlp.\n", name.c_str());
+    return {"network: {zoo: lenet5}\noptimizer: {type: sgd, momentum: 0.9}\n", 0.01, Floats(Shape{1, 28, 28})};
+  if (name == "mlp") return {"network: {zoo: mlp}\noptimizer: adam\n", 0.001, Floats(Shape{784})};
+  if (name == "encoder")
+    return {"network: {zoo: transformer_encoder, args: {vocab: 1000}}\noptimizer: adamw\n", 0.001, Tokens(128, false),
+            1000};
+  if (name == "gpt")
+    return {"network: {zoo: gpt, args: {vocab: 96}}\noptimizer: adamw\n", 0.001, Tokens(128, true), 96, 96};
+  std::fprintf(stderr, "There is no case '%s'; cases are lenet5, mlp, encoder and gpt.\n", name.c_str());
   std::exit(2);
 }
 
-Batch RandomBatch(const Shape& sample, std::int64_t count, unsigned seed) {
+Batch RandomBatch(const Case& chosen, std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
+  const auto with_batch = [&](const Shape& one) {
+    Shape shape{count};
+    for (const std::int64_t dim : one.dims()) shape.push_back(dim);
+    return shape;
+  };
+  const auto below = [&](std::int64_t limit) { return static_cast<std::int64_t>(random()) % limit; };
   Batch batch;
-  Shape shape{count};
-  for (const std::int64_t dim : sample.dims()) shape.push_back(dim);
-  batch.samples = Tensor(DType::kF32, shape);
-  batch.labels = Tensor(DType::kI64, Shape{count});
-  for (float& value : batch.samples.values<float>()) value = normal(random);
-  for (std::int64_t& label : batch.labels.values<std::int64_t>()) label = static_cast<std::int64_t>(random() % 10);
+  batch.samples = Tensor(chosen.layout.dtype, with_batch(chosen.layout.shape));
+  batch.labels = Tensor(DType::kI64, with_batch(chosen.layout.label_shape));
+  if (chosen.tokens > 0) {
+    for (std::int64_t& token : batch.samples.values<std::int64_t>()) token = below(chosen.tokens);
+  } else {
+    for (float& value : batch.samples.values<float>()) value = normal(random);
+  }
+  for (std::int64_t& label : batch.labels.values<std::int64_t>()) label = below(chosen.classes);
   batch.count = count;
   return batch;
 }
@@ -73,18 +104,18 @@ Status Run(const std::string& name, std::int64_t batch_size, int threads, double
   TENON_ASSIGN(const Network network, Network::Make(config.network));
   StepRunnerOptions runner_options;
   runner_options.config = &config;
-  runner_options.layout.shape = chosen.sample;
+  runner_options.layout = chosen.layout;
   TENON_ASSIGN(const auto runner, MakeGraphRunner(*runtime, network, runner_options));
-  const Batch batch = RandomBatch(chosen.sample, batch_size, 1);
+  const Batch batch = RandomBatch(chosen, batch_size, 1);
   std::int64_t step = 0;
   double loss = 0;
   for (; step < 20; ++step) {
-    TENON_ASSIGN(loss, runner->Train(batch, 0.01, step));
+    TENON_ASSIGN(loss, runner->Train(batch, chosen.learning_rate, step));
   }
   std::vector<double> times;
   for (const double end = Now() + seconds; Now() < end; ++step) {
     const double begin = Now();
-    TENON_ASSIGN(loss, runner->Train(batch, name == "mlp" ? 0.001 : 0.01, step));
+    TENON_ASSIGN(loss, runner->Train(batch, chosen.learning_rate, step));
     times.push_back(Now() - begin);
   }
   std::sort(times.begin(), times.end());

@@ -67,12 +67,27 @@ Status CheckKernels(Compilation& state, const FusionRule& rule, const PatternMat
   return {};
 }
 
-// Position right after the last matched node that must precede the fused one: all operands exist there, all readers come
-// later because inner values are private and returned values are produced by matched nodes.
+// The node that the fused one comes right after: the last matched one, or where somebody reads a result before that, the
+// last one that makes an operand (-1: none does). Absent: a result is read before the operands exist.
+std::optional<NodeId> PlaceAfter(const Graph& graph, const PatternMatch& match) {
+  const NodeId last = *std::max_element(match.nodes.begin(), match.nodes.end());
+  NodeId first_reader = graph.num_nodes(), ready = kNone;
+  for (const ValueId id : match.returns) {
+    for (const NodeId reader : graph.Readers(id)) {
+      const bool inside = std::find(match.nodes.begin(), match.nodes.end(), reader) != match.nodes.end();
+      if (!inside) first_reader = std::min(first_reader, reader);
+    }
+  }
+  for (const ValueId id : match.inputs) {
+    if (id != kNone) ready = std::max(ready, graph.value(id).producer);
+  }
+  if (first_reader > last) return last;
+  return first_reader > ready ? std::optional<NodeId>(ready) : std::nullopt;
+}
+
 void ReplaceMatch(Compilation& state, const FusionRule& rule, const PatternMatch& match, Attributes attrs,
-                  bool keep_saved) {
+                  bool keep_saved, NodeId after) {
   Graph& graph = state.graph;
-  const NodeId anchor = *std::max_element(match.nodes.begin(), match.nodes.end());
   auto fused = std::make_shared<FusedOp>(rule.node);
   fused->pattern = rule.name;
   std::string name;
@@ -96,9 +111,10 @@ void ReplaceMatch(Compilation& state, const FusionRule& rule, const PatternMatch
   }
   for (const NodeId id : match.nodes) graph.MarkDead(id);
   std::vector<NodeId> order;
+  if (after == kNone) order.push_back(added);
   for (NodeId id = 0; id < added; ++id) {
     order.push_back(id);
-    if (id == anchor) order.push_back(added);
+    if (id == after) order.push_back(added);
   }
   graph.Permute(order);
 }
@@ -141,7 +157,13 @@ bool TryRule(Compilation& state, const FusionRule& rule, NodeId anchor) {
         fmt::format("fusion {} at '{}' refused: {}", rule.name, state.graph.node(anchor).name, kernels.message()));
     return false;
   }
-  ReplaceMatch(state, rule, *match, std::move(attrs), gradient_needed);
+  const auto after = PlaceAfter(state.graph, *match);
+  if (!after) {
+    state.notes.push_back(fmt::format("fusion {} at '{}' refused: a result is read before all operands exist",
+                                      rule.name, state.graph.node(anchor).name));
+    return false;
+  }
+  ReplaceMatch(state, rule, *match, std::move(attrs), gradient_needed, *after);
   ++state.fusions[rule.name];
   return true;
 }

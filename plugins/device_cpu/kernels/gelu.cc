@@ -1,10 +1,14 @@
-// Gelu and its gradient.
+// Gelu and its gradient, alone and with the sum of its columns: the gradient of the bias before a Gelu.
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
 namespace {
 
-bool IsApproximate(const sdk::Query& query) { return query.attributes().String("approximate", "none") == "tanh"; }
+constexpr std::string_view kGeluGradSum = "GeluGradSum";
+
+bool IsApproximate(const sdk::Query& query, std::string_view name = "approximate") {
+  return query.attributes().String(name, "none") == "tanh";
+}
 
 class GeluKernel : public CpuKernel {
  public:
@@ -61,12 +65,63 @@ class GeluGradKernel : public CpuKernel {
   GeluGradArgs args_;
 };
 
+// (dY, X) -> dX, and the sums over its rows [1, columns].
+class GeluGradSumKernel : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    const sdk::Dims x = query.output(0).dims(), sum = query.output(1).dims();
+    if (x.size() != 2 || sum.size() != 2 || sum[0] != 1 || sum[1] != x[1])
+      return reason.No("The sum of ", x, " is ", sum, "; this kernel sums the rows of a matrix.");
+    return query.input(0).dtype() == TENON_DTYPE_F32 && query.input(1).dtype() == TENON_DTYPE_F32
+               ? true
+               : reason.No("dY or X is not f32.");
+  }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    args_.approximate = IsApproximate(query, "d.approximate");
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    args_.rows = args.output(0).dim(0), args_.columns = args.output(0).dim(1);
+    SetThreads(args);
+    result.Workspace(static_cast<uint64_t>(routines().gelu_grad_workspace(args_)));
+    result.Aliases(kInPlace, 2);
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    GeluGradArgs a = args_;
+    a.dy = call.in<float>(0), a.x = call.in<float>(1), a.dx = call.out<float>(0), a.column_sums = call.out<float>(1);
+    KernelPool pool(host(), error, threads_);
+    routines().gelu_grad(a, call.workspace<float>(), pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  static constexpr tenon_alias_pair kInPlace[2] = {{0, 0, TENON_ALIAS_MAY, 0}, {1, 0, TENON_ALIAS_MAY, 0}};
+  GeluGradArgs args_;
+};
+
+bool OneRow(const sdk::Match& match, sdk::Reason& reason) {
+  const sdk::Dims d = match["d"].dims(), s = match["s"].dims();
+  return (d.size() == 2 && s.size() == 2 && s[0] == 1 && s[1] == d[1]) ||
+         reason.No("The sum of ", d, " is ", s, "; the fused operator sums the rows of a matrix.");
+}
+
 }  // namespace
 
 void AddGeluKernels(KernelList& kernels) {
   const sdk::KernelOptions options{0, Traits(TENON_TRAIT_ELEMENTWISE)};
   kernels.push_back(Def<GeluKernel>("", "Gelu", "gelu", options));
   kernels.push_back(Def<GeluGradKernel>("tenon", "GeluGrad", "gelu_grad", options));
+  kernels.push_back(Def<GeluGradSumKernel>(kDomain, kGeluGradSum, "gelu_grad_sum"));
+}
+
+void AddGeluFused(FusedList& fused) {
+  fused.push_back(sdk::FusedBuilder("gelu_grad_sum",
+                                    "pattern(%dy, %x) { %d = tenon::GeluGrad(%dy, %x) %s = ReduceSum(%d, _) "
+                                    "{keepdims=1} return %d, %s }",
+                                    kDomain, kGeluGradSum, kDeviceKind)
+                      .AfterAutodiff()
+                      .Match<&OneRow>());
 }
 
 }  // namespace tenon::cpu

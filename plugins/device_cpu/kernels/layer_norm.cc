@@ -1,8 +1,10 @@
-// LayerNormalization and its gradient.
+// LayerNormalization and its gradient, alone and fused with the sum before or behind.
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
 namespace {
+
+constexpr std::string_view kAddLayerNorm = "AddLayerNormalization", kLayerNormGradAdd = "LayerNormalizationGradAdd";
 
 // A tensor as rows of the dims from `axis` on.
 struct Rows {
@@ -83,11 +85,101 @@ class LayerNormGradKernel : public CpuKernel {
   LayerNormGradArgs args_;
 };
 
+// (A, B, Scale, Bias) -> A + B, and its LayerNormalization: Y, Mean, InvStdDev.
+class AddLayerNormKernel : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    const sdk::Dims a = query.input(0).dims(), b = query.input(1).dims();
+    if (!(a == b)) return reason.No("Shapes ", a, " and ", b, " differ; this kernel adds equal ones.");
+    return AllF32(query, reason);
+  }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    axis_ = query.attributes().Int("y.axis", -1);
+    args_.epsilon = static_cast<float>(query.attributes().Float("y.epsilon", 1e-5));
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    const Rows rows = RowsOf(args.input(0).dims(), axis_);
+    args_.rows = rows.rows, args_.columns = rows.columns;
+    SetThreads(args);
+    result.Aliases(kInPlace, 2);
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    LayerNormArgs a = args_;
+    a.x = call.in<float>(0), a.addend = call.in<float>(1), a.scale = call.in<float>(2);
+    a.bias = call.has_input(3) ? call.in<float>(3) : nullptr;
+    a.sum = call.out<float>(0), a.y = call.out<float>(1);
+    a.mean = call.out<float>(2), a.inv_std = call.out<float>(3);
+    KernelPool pool(host(), error, threads_);
+    routines().layer_norm(a, pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  static constexpr tenon_alias_pair kInPlace[2] = {{0, 0, TENON_ALIAS_MAY, 0}, {1, 0, TENON_ALIAS_MAY, 0}};
+  int64_t axis_ = -1;
+  LayerNormArgs args_;
+};
+
+// (dY, X, Scale, Mean, InvStdDev, G) -> dX + G, dScale, dB.
+class LayerNormGradAddKernel : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    const sdk::Dims x = query.input(1).dims(), g = query.input(5).dims();
+    if (!(x == g)) return reason.No("Shapes ", x, " and ", g, " differ; this kernel adds equal ones.");
+    return AllF32(query, reason);
+  }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    axis_ = query.attributes().Int("d.axis", -1);
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    const Rows rows = RowsOf(args.input(1).dims(), axis_);
+    args_.rows = rows.rows, args_.columns = rows.columns;
+    SetThreads(args);
+    result.Workspace(static_cast<uint64_t>(routines().layer_norm_grad_workspace(args_)));
+    result.Aliases(kInPlace, 2);
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    LayerNormGradArgs a = args_;
+    a.dy = call.in<float>(0), a.x = call.in<float>(1), a.scale = call.in<float>(2);
+    a.mean = call.in<float>(3), a.inv_std = call.in<float>(4), a.addend = call.in<float>(5);
+    a.dx = call.out<float>(0), a.d_scale = call.out<float>(1), a.d_bias = call.out<float>(2);
+    KernelPool pool(host(), error, threads_);
+    routines().layer_norm_grad(a, call.workspace<float>(), pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  static constexpr tenon_alias_pair kInPlace[2] = {{0, 0, TENON_ALIAS_MAY, 0}, {5, 0, TENON_ALIAS_MAY, 0}};
+  int64_t axis_ = -1;
+  LayerNormGradArgs args_;
+};
+
 }  // namespace
 
 void AddLayerNormKernels(KernelList& kernels) {
   kernels.push_back(Def<LayerNormKernel>("", "LayerNormalization", "layer_norm"));
   kernels.push_back(Def<LayerNormGradKernel>("tenon", "LayerNormalizationGrad", "layer_norm_grad"));
+  kernels.push_back(Def<AddLayerNormKernel>(kDomain, kAddLayerNorm, "add_layer_norm"));
+  kernels.push_back(Def<LayerNormGradAddKernel>(kDomain, kLayerNormGradAdd, "layer_norm_grad_add"));
+}
+
+// After autodiff, so that no pair of gradients is needed: the sum of a residual network is read once.
+void AddLayerNormFused(FusedList& fused) {
+  fused.push_back(sdk::FusedBuilder("add_layer_norm",
+                                    "pattern(%a, %b, %w, %c?) { %s = Add(%a, %b) %y, %m, %i = "
+                                    "LayerNormalization(%s, %w, %c) return %s, %y, %m, %i }",
+                                    kDomain, kAddLayerNorm, kDeviceKind)
+                      .AfterAutodiff());
+  fused.push_back(sdk::FusedBuilder("layer_norm_grad_add",
+                                    "pattern(%dy, %x, %w, %m, %i, %g) { %d, %s, %b = "
+                                    "tenon::LayerNormalizationGrad(%dy, %x, %w, %m, %i) %r = Add(%d, %g) return %r, "
+                                    "%s, %b }",
+                                    kDomain, kLayerNormGradAdd, kDeviceKind)
+                      .AfterAutodiff());
 }
 
 }  // namespace tenon::cpu

@@ -93,6 +93,8 @@ void AddGatherKernels(KernelList& kernels);
 void AddDropoutKernels(KernelList& kernels);
 void AddPieceKernels(KernelList& kernels);
 void AddPoolFused(FusedList& fused);
+void AddLayerNormFused(FusedList& fused);
+void AddGeluFused(FusedList& fused);
 // To be called last: for every kernel so far one that takes bf16 and f16 operands through it.
 void AddWidenedKernels(KernelList& kernels);
 

@@ -45,6 +45,8 @@ sdk::Table<tenon_fused_def> CpuTables::Fused() {
     AddConvFused(list);
     AddGemmFused(list);
     AddPoolFused(list);
+    AddLayerNormFused(list);
+    AddGeluFused(list);
     return list;
   }();
   return {fused.data(), fused.size()};
