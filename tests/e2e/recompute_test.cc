@@ -49,7 +49,7 @@ TEST_P(RecomputeModes, GoesWithSeveralBatchesAStep) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, RecomputeModes, testing::Values("graph", "pynative"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& mode) { return std::string(mode.param); });
 
 }  // namespace
 }  // namespace tenon

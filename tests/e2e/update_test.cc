@@ -207,7 +207,7 @@ TEST_P(Update, AveragesFollowTheirFormulaAndAreEvaluated) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Update, testing::Values("graph", "pynative"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& mode) { return std::string(mode.param); });
 
 }  // namespace
 }  // namespace tenon

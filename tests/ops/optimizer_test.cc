@@ -138,7 +138,8 @@ TEST(MovingAverage, KeepsAShareOfTheOldValue) {
                                 .inputs = {F64({2}, {1, 2}), F64({1}, {0}), F64({2}, {3, 2}), F64({1}, {10})},
                                 .expect = {},
                                 .attrs = {{"count", std::int64_t{2}}, {"decay", 0.75}},
-                                .domain = "tenon"});
+                                .domain = "tenon",
+                                .outputs = 2});
   ExpectNear(outputs[0], F64({2}, {1.5, 2}), 1e-12, "first average");
   ExpectNear(outputs[1], F64({1}, {2.5}), 1e-12, "second average");
   CheckFails({.op = "MovingAverage",

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the build, builds the example against the installed tree alone, and runs it: installed_test.sh BUILD SOURCE CXX FLAGS
 set -euo pipefail
-build=$1 source=$2 compiler=$3 flags=$4
+build=$1 source=$2 compiler=$3 flags=${4:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

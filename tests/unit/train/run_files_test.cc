@@ -100,7 +100,8 @@ TEST(RunSummary, HasEveryKeyInOrder) {
                 "epochs",        "steps",          "train_loss",    "test_loss",   "test_accuracy",  "test_metrics",
                 "samples_per_s", "step_ms",        "first_step_ms", "peak_rss_mb", "device_peak_mb", "plan_mb",
                 "kernels",       "fusions",        "plan_cache",    "fallbacks",   "copies",         "skipped_samples",
-                "skipped_steps", "weights_sha256", "plugins",       "warnings",    "rank",           "world_size"}));
+                "skipped_steps", "weights_sha256", "plugins",       "warnings",    "rank",           "world_size",
+                "schedule",      "accumulate"}));
   EXPECT_TRUE(json["test_loss"].is_null());
   EXPECT_TRUE(json["train_loss"][1].is_null());
   EXPECT_EQ(json["kernels"]["Conv"]["reference"], 1);
