@@ -30,6 +30,9 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddDropoutKernels(list);
     AddPieceKernels(list);
     AddWidenedKernels(list);
+    AddSliceKernels(list);
+    AddTileKernels(list);
+    AddWhereKernels(list);
     KernelList all;  // what computes in bf16 itself comes before the widened kernels
     AddBf16ProductKernels(all);
     AddCastKernels(all);
