@@ -38,13 +38,4 @@ Status CachedDataset::ReadBatch(std::span<const std::int64_t> indices, void* sam
   return labels ? source_->ReadBatch(indices, nullptr, labels) : Status();
 }
 
-Result<PreparedData> PrepareData(std::shared_ptr<const Dataset> dataset, const Transform& transform) {
-  const std::int64_t bytes = transform.output().sample_bytes();
-  if (!transform.costly() || bytes > kCacheBytes || dataset->size() > kCacheBytes / bytes) {
-    return PreparedData{std::move(dataset), transform};
-  }
-  TENON_ASSIGN(std::shared_ptr<const Dataset> cached, CachedDataset::Create(std::move(dataset), transform));
-  return PreparedData{std::move(cached), transform.Remainder()};
-}
-
 }  // namespace tenon

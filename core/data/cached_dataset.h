@@ -9,9 +9,6 @@
 
 namespace tenon {
 
-// Transformed samples are kept when the transform is costly (it resizes) and all of them take at most this much.
-inline constexpr std::int64_t kCacheBytes = std::int64_t{64} << 20;
-
 // Holds the samples of another data set as they come out of a transform; labels and places stay the other's.
 class CachedDataset final : public Dataset {
  public:
@@ -34,12 +31,5 @@ class CachedDataset final : public Dataset {
   SampleLayout layout_;
   Tensor samples_;
 };
-
-// `dataset` and `transform`, or a CachedDataset and what remains to be done, by the rule at kCacheBytes.
-struct PreparedData {
-  std::shared_ptr<const Dataset> dataset;
-  Transform transform;
-};
-Result<PreparedData> PrepareData(std::shared_ptr<const Dataset> dataset, const Transform& transform);
 
 }  // namespace tenon

@@ -20,6 +20,9 @@ class CounterRng {
     return static_cast<std::uint64_t>((static_cast<Wide>(Bits(counter)) * bound) >> 64);
   }
 
+  // A double in [0, 1), a multiple of 2^-53.
+  double UniformDouble(std::uint64_t counter) const { return static_cast<double>(Bits(counter) >> 11) * 0x1p-53; }
+
   // A float in [0, 1), a multiple of 2^-24.
   float Uniform(std::uint64_t counter) const { return static_cast<float>(Bits(counter) >> 40) * 0x1p-24f; }
 
@@ -41,6 +44,7 @@ namespace streams {
 inline constexpr std::uint64_t kSplit = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t kSynthetic = std::uint64_t{2} << 32;  // + number of the sample is the counter
 inline constexpr std::uint64_t kShuffle = std::uint64_t{3} << 32;    // + epoch
+inline constexpr std::uint64_t kAugment = std::uint64_t{4} << 32;    // + epoch; the counter is the number of the sample
 }  // namespace streams
 
 }  // namespace tenon

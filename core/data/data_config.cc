@@ -20,6 +20,27 @@ struct ConfigCodec<SplitConfig> {
   }
 };
 
+// A scalar stands for a map with the unit alone.
+template <>
+struct ConfigCodec<TokensConfig> {
+  static ConfigType Type() {
+    return {.kind = ConfigType::Kind::kCustom,
+            .table = &ConfigTableOf(static_cast<const TokensConfig*>(nullptr)),
+            .spelling = "characters, bytes, or map"};
+  }
+  static void Read(const ConfigNode& node, const Bounds&, TokensConfig& out, ConfigReader& reader) {
+    if (!node.is_scalar()) return ReadFields(ConfigTableOf(&out), node, &out, reader);
+    out = TokensConfig{};
+    ConfigCodec<TextUnit>::Read(node, {}, out.unit, reader);
+  }
+  static ConfigNode Write(const TokensConfig& value) {
+    return ConfigNode::Map(WriteFields(ConfigTableOf(&value), &value));
+  }
+};
+
+std::vector<std::string> ConfigNamesOf(TextUnit) { return {"characters", "bytes"}; }
+std::vector<std::string> ConfigNamesOf(OnError) { return {"fail", "skip"}; }
+
 namespace {
 
 // `every_5` or `0.2`.
@@ -84,64 +105,177 @@ void CheckSplit(const ConfigNode& node, SplitConfig& split, ConfigReader& reader
   if (split.empty() && split.validation.empty()) reader.Complain(node, "needs 'test' or 'validation'.");
 }
 
-void CheckNormalize(const ConfigNode& node, NormalizeConfig& normalize, ConfigReader& reader) {
-  const std::size_t means = normalize.mean.size();
-  const std::size_t stds = normalize.std.size();
-  if (means != stds && means != 1 && stds != 1) {
-    reader.Complain(
-        node, fmt::format("has {} values in 'mean' and {} in 'std'. Give one a channel, or one for all.", means, stds));
-  }
-}
-
 void CheckImage(const ConfigNode& node, ImageConfig& image, ConfigReader& reader) {
   if (image.scale == 0.0) reader.Complain(*node.Find("scale"), "must not be 0: every sample would be the same.");
 }
 
-// Keys that make no sense with the type of the source, and keys that it needs.
-void CheckData(const ConfigNode& node, DataConfig& data, ConfigReader& reader) {
-  const bool synthetic = data.type == "synthetic";
-  const auto refuse = [&](const char* key, const char* why) {
-    if (const ConfigEntry* entry = node.FindEntry(key)) {
-      reader.Fail(entry->key_place, "'{}' does not go with type {}: {}.", reader.PathTo(key), data.type, why);
-    }
-  };
-  const auto need = [&](const char* key, bool present, const char* what) {
-    if (!present && reader.required_keys)
-      reader.Fail(node.place(), "The key '{}' is missing: type {} needs {}.", reader.PathTo(key), data.type, what);
-  };
-  if (synthetic) {
-    refuse("path", "it reads no files");
-    need("samples", data.samples.has_value(), "to know how many to make");
-    if (data.tokens) {
-      refuse("image", "it has 'tokens' already");
+// Checks of the keys of `data` against each other, one idea a function.
+class DataRules {
+ public:
+  DataRules(const ConfigNode& node, const DataConfig& data, ConfigReader& reader)
+      : node_(node), data_(data), reader_(reader) {}
+
+  void Check() {
+    if (data_.type == "synthetic") {
+      Synthetic();
     } else {
-      need("image", data.image.has_value() && !data.image->shape.empty(),
+      Need("path", !data_.path.empty(), "a place to read from");
+    }
+    if (data_.type.empty()) return;
+    Labels();
+    Tokens();
+    Images();
+    TestParts();
+    TransformOrder();
+    MixedLabels();
+    BucketOrder();
+  }
+
+ private:
+  void Refuse(const char* key, const char* why) {
+    if (const ConfigEntry* entry = node_.FindEntry(key))
+      reader_.Fail(entry->key_place, "'{}' does not go with type {}: {}.", reader_.PathTo(key), data_.type, why);
+  }
+  void Refuse(const char* section, const char* key, const char* why) {
+    const ConfigNode* map = node_.Find(section);
+    const ConfigEntry* entry = map ? map->FindEntry(key) : nullptr;
+    if (entry)
+      reader_.Fail(entry->key_place, "'{}.{}' does not go with type {}: {}.", reader_.PathTo(section), key, data_.type,
+                   why);
+  }
+  void Need(const char* key, bool present, const char* what) {
+    if (!present && reader_.required_keys)
+      reader_.Fail(node_.place(), "The key '{}' is missing: type {} needs {}.", reader_.PathTo(key), data_.type, what);
+  }
+
+  void Synthetic() {
+    Refuse("path", "it reads no files");
+    Need("samples", data_.samples.has_value(), "to know how many to make");
+    if (data_.tokens) {
+      Refuse("image", "it has 'tokens' already");
+      Need("tokens.vocab", data_.tokens->vocab > 0, "a bound of the made-up tokens");
+      for (const char* key : {"unit", "stride", "vocabulary", "lines"}) Refuse("tokens", key, "only a text has it");
+    } else {
+      Need("image", data_.image.has_value() && !data_.image->shape.empty(),
            "the shape of a sample (image: {shape: [..]}), or 'tokens'");
-      need("classes", data.classes.has_value(), "to know how many labels there are");
+      Need("classes", data_.classes.has_value(), "to know how many labels there are");
     }
-    refuse("test", "use 'split'");
-  } else {
-    refuse("tokens", "they are made up, by type synthetic");
-    need("path", !data.path.empty(), "a place to read from");
+    Refuse("test", "use 'split'");
   }
-  if (data.type.empty()) return;
-  if (data.type == "npy") {
-    need("labels", !data.labels.empty(), "a second file with the labels");
-    if (data.test && data.test->labels.empty()) {
-      reader.Fail(node.Find("test")->place(), "The key '{}' is missing: type npy needs a second file with the labels.",
-                  reader.PathTo("test.labels"));
+
+  void Labels() {
+    if (data_.type == "npy") {
+      Need("labels", !data_.labels.empty(), "a second file with the labels");
+      if (data_.test && data_.test->labels.empty()) {
+        reader_.Fail(node_.Find("test")->place(),
+                     "The key '{}' is missing: type npy needs a second file with the labels.",
+                     reader_.PathTo("test.labels"));
+      }
+      return;
     }
-  } else {
-    refuse("labels", "its labels come with the samples");
-    if (data.test && !data.test->labels.empty()) {
-      reader.Fail(data.test->labels.place, "'{}' does not go with type {}: its labels come with the samples.",
-                  reader.PathTo("test.labels"), data.type);
+    Refuse("labels", "its labels come with the samples");
+    if (data_.test && !data_.test->labels.empty()) {
+      reader_.Fail(data_.test->labels.place, "'{}' does not go with type {}: its labels come with the samples.",
+                   reader_.PathTo("test.labels"), data_.type);
     }
   }
-  if (data.test && !data.split.empty()) {
-    reader.Fail(node.FindEntry("test")->key_place, "'{}' and '{}' both say what to test on. Keep one of the two.",
-                reader.PathTo("test"), reader.PathTo("split"));
+
+  void Tokens() {
+    if (data_.type == "synthetic") return;
+    if (data_.type != "text") {
+      Refuse("tokens", "only a text and made-up data have tokens");
+      Refuse("buckets", "its samples are all of one size");
+      Refuse("pad", "its samples are all of one size");
+      return;
+    }
+    Refuse("image", "a text has no pixels");
+    Refuse("classes", "the vocabulary says how many there are");
+    Refuse("transforms", "a token is used as it is");
+    Refuse("tokens", "vocab", "the vocabulary comes from the text");
+    const bool lines = data_.tokens && data_.tokens->lines;
+    if (lines) {
+      Refuse("tokens", "stride", "with 'lines' a sample is a line");
+    } else {
+      if (const ConfigEntry* entry = node_.FindEntry("buckets"))
+        reader_.Fail(entry->key_place, "'{}' needs samples of different length ('tokens.lines').",
+                     reader_.PathTo("buckets"));
+    }
+    if (data_.split.every > 0 && !lines)
+      reader_.Fail(
+          node_.Find("split")->place(),
+          "'{}' cannot be every_{} for a running text: it is cut once, at the end. Use a fraction, such as 0.1.",
+          reader_.PathTo("split.test"), data_.split.every);
   }
+
+  void Images() {
+    if (data_.type == "images") {
+      Refuse("image", "shape", "the size comes from each file");
+      Refuse("image", "pad", "use 'random_crop' with 'pad'");
+      Refuse("image", "resize", "use the transform 'resize'");
+      return;
+    }
+    Refuse("image", "orientation", "only files of images have it");
+    Refuse("image", "fast_shrink", "only files of images have it");
+    Refuse("on_error", "it is read as a whole when the run starts");
+    Refuse("skip_limit", "it is read as a whole when the run starts");
+  }
+
+  void TestParts() {
+    if (data_.test && !data_.split.empty()) {
+      reader_.Fail(node_.FindEntry("test")->key_place, "'{}' and '{}' both say what to test on. Keep one of the two.",
+                   reader_.PathTo("test"), reader_.PathTo("split"));
+    }
+  }
+
+  const Place& PlaceOfTransform(std::size_t index) const { return node_.Find("transforms")->items()[index].place(); }
+
+  void TransformOrder() {
+    int last = 0;
+    const char* last_name = "";
+    for (std::size_t i = 0; i < data_.transforms.size(); ++i) {
+      const TransformConfig& transform = data_.transforms[i];
+      const int place = PlaceInOrder(transform);
+      if (place == 0) continue;
+      if (place <= last) {
+        reader_.Fail(
+            PlaceOfTransform(i),
+            "'{}.{}' is {} after {}; a sample goes once through: resize or random_resized_crop, center_crop or "
+            "random_crop, random_flip, color_jitter, normalize.",
+            reader_.PathTo("transforms"), i, NameOf(transform), last_name);
+        return;
+      }
+      last = place;
+      last_name = NameOf(transform);
+    }
+  }
+
+  void MixedLabels() {
+    bool one_hot = false;
+    for (const TransformConfig& transform : data_.transforms)
+      one_hot |= std::holds_alternative<OneHotConfig>(transform);
+    for (std::size_t i = 0; i < data_.transforms.size(); ++i) {
+      if (std::holds_alternative<MixupConfig>(data_.transforms[i]) && !one_hot)
+        reader_.Fail(PlaceOfTransform(i), "'{}.{}' mixes label vectors; add 'one_hot', which makes them.",
+                     reader_.PathTo("transforms"), i);
+    }
+  }
+
+  void BucketOrder() {
+    for (std::size_t i = 1; i < data_.buckets.size(); ++i) {
+      if (data_.buckets[i] > data_.buckets[i - 1]) continue;
+      reader_.Fail(node_.Find("buckets")->items()[i].place(), "'{}.{}' is {} after {}; the lengths must increase.",
+                   reader_.PathTo("buckets"), i, data_.buckets[i], data_.buckets[i - 1]);
+      return;
+    }
+  }
+
+  const ConfigNode& node_;
+  const DataConfig& data_;
+  ConfigReader& reader_;
+};
+
+void CheckData(const ConfigNode& node, DataConfig& data, ConfigReader& reader) {
+  DataRules(node, data, reader).Check();
 }
 
 }  // namespace
@@ -156,6 +290,9 @@ const ConfigTable& ConfigTableOf(const ImageConfig*) {
                    Field("scale", &T::scale, "each stored value is multiplied by it"),
                    Field("pad", &T::pad, Between(0, 4096), "zeros on each side"),
                    Field("resize", &T::resize, Between(1, 65536) & Count(2), "height, width"),
+                   Field("orientation", &T::orientation, "images: turn a picture as the camera noted (EXIF)"),
+                   Field("fast_shrink", &T::fast_shrink,
+                         "images: decode a JPEG at 1/2, 1/4 or 1/8 when it is shrunk at least so much anyway"),
                },
                CheckImage);
   return table;
@@ -178,29 +315,32 @@ const ConfigTable& ConfigTableOf(const TestDataConfig*) {
   return table;
 }
 
-const ConfigTable& ConfigTableOf(const NormalizeConfig*) {
-  using T = NormalizeConfig;
-  static const ConfigTable table = Table<T>("(value - mean) / std, a number a channel or one for all.",
-                                            {
-                                                Field("mean", &T::mean, Count(1, 65536), "subtracted"),
-                                                Field("std", &T::std, Above(0) & Count(1, 65536), "divided by"),
-                                            },
-                                            CheckNormalize);
-  return table;
-}
-
-const ConfigTable& ConfigTableOf(const OneHotConfig*) {
-  static const ConfigTable table = Table<OneHotConfig>("A label becomes a vector with 1 at its place.", {});
-  return table;
-}
-
 const ConfigTable& ConfigTableOf(const TokensConfig*) {
   using T = TokensConfig;
   static const ConfigTable table =
-      Table<T>("Made-up sequences of token numbers.",
+      Table<T>("Sequences of token numbers. A scalar stands for {unit: ...}.",
                {
-                   Field("vocab", &T::vocab, Between(1, std::int64_t{1} << 31) & Required(), "tokens are below it"),
-                   Field("length", &T::length, Between(1, 1 << 20) & Required(), "tokens a sample"),
+                   Field("vocab", &T::vocab, Between(0, std::int64_t{1} << 31),
+                         "synthetic, required there: tokens are below it"),
+                   Field("length", &T::length, Between(1, 1 << 20), "tokens a sample; with `lines` at most so many"),
+                   Field("unit", &T::unit, "text: what a token is; characters are Unicode code points"),
+                   Field("stride", &T::stride, AtLeast(1),
+                         "text: tokens from the start of one training sample to the next; absent: `length`"),
+                   Field("vocabulary", &T::vocabulary,
+                         "text: a vocabulary.txt that another run wrote; absent: the characters of the text"),
+                   Field("lines", &T::lines,
+                         "text: each line is a sample; shorter ones are padded to the length of their batch"),
+               });
+  return table;
+}
+
+const ConfigTable& ConfigTableOf(const PadConfig*) {
+  using T = PadConfig;
+  static const ConfigTable table =
+      Table<T>("What stands behind the end of a sample that is shorter than its batch.",
+               {
+                   Field("value", &T::value, AtLeast(0), "in place of tokens"),
+                   Field("label", &T::label, "in place of labels; a loss that ignores it leaves these places out"),
                });
   return table;
 }
@@ -210,22 +350,34 @@ const ConfigTable& ConfigTableOf(const DataConfig*) {
   static const ConfigTable table = Table<T>(
       "What the run learns from.",
       {
-          Field("type", &T::type, OneOf({"idx", "csv", "npy", "synthetic"}) & Required(), "kind of source"),
           Field(
-              "path", &T::path,
-              "idx: folder of the usual files; csv, npy: the file; plain or .gz; csv has the label in its last column"),
+              "type", &T::type,
+              OneOf({"idx", "cifar", "cifar10", "cifar100", "csv", "npy", "text", "images", "synthetic"}) & Required(),
+              "kind of source"),
+          Field("path", &T::path,
+                "idx, cifar: folder of the usual files; csv, npy, text: the file; plain or .gz; images: a folder with "
+                "one "
+                "folder a class"),
           Field("labels", &T::labels, "npy: file of the labels"),
           Field("samples", &T::samples, AtLeast(1), "at most so many; synthetic: how many"),
           Field("classes", &T::classes, AtLeast(1),
                 "labels are below it; absent: from the data; synthetic images need it"),
           Field("image", &T::image, "how a sample becomes an image; absent: samples stay as stored"),
-          Field("tokens", &T::tokens, "synthetic, in place of `image`; without `classes` each label is the next token"),
+          Field("tokens", &T::tokens,
+                "text; synthetic in place of `image`. Each label is the next token; synthetic with `classes`: a class"),
+          Field(
+              "buckets", &T::buckets, Between(1, 1 << 20) & Count(0, 64),
+              "lines: lengths that batches are padded to, each of lines that fit it; empty: each batch to its longest"),
+          Field("pad", &T::pad, "lines: what stands behind the end of a short one"),
           Field("split", &T::split, "which parts to hold out for testing and validation"),
           Field("test", &T::test, "an own source of test samples, in place of `split`"),
           Field("batch", &T::batch, Between(1, 1 << 20), "samples a step"),
           Field("drop_last", &T::drop_last, "leave out the last batch of an epoch when it is not full"),
           Field("shuffle", &T::shuffle, "a new order each epoch, which depends on seed and epoch alone"),
           Field("workers", &T::workers, Between(0, 256), "threads that prepare batches; 0: the training thread does"),
+          Field("on_error", &T::on_error,
+                "images: skip gives the place of a file that cannot be read to the next sample of its batch"),
+          Field("skip_limit", &T::skip_limit, AtLeast(0), "images: more skipped in one epoch end the run"),
           Field("transforms", &T::transforms, OneKeyForm(), "applied to each sample in this order"),
       },
       CheckData);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/config/node.h"
+#include "core/data/transform_config.h"
 
 namespace tenon {
 
@@ -21,6 +22,8 @@ struct ImageConfig {
   double scale = 1.0;               // each stored value is multiplied by it
   std::int64_t pad = 0;             // zeros on each side, after resizing
   std::optional<std::vector<std::int64_t>> resize;  // height, width
+  bool orientation = false;                         // images: turned as the camera noted (EXIF)
+  bool fast_shrink = true;  // images: a JPEG much larger than needed is decoded at 1/2, 1/4 or 1/8
 };
 
 // Part of a source. At most one of the two is set.
@@ -46,50 +49,58 @@ struct TestDataConfig {
   std::optional<std::int64_t> samples;
 };
 
-// (value - mean) / std per channel; one number stands for all channels.
-struct NormalizeConfig {
-  static constexpr const char* kType = "normalize";
-  std::vector<double> mean{0.0};
-  std::vector<double> std{1.0};
-};
+// What a text is cut into.
+enum class TextUnit { kCharacters, kBytes };
+std::vector<std::string> ConfigNamesOf(TextUnit);
 
-// Made-up sequences of token numbers.
+// Sequences of token numbers: made up (`vocab`), or from a text (`unit`). In a file a text may have the scalar
+// `tokens: characters` for {unit: characters}.
 struct TokensConfig {
-  std::int64_t vocab = 0;   // tokens are below it
-  std::int64_t length = 0;  // tokens a sample
+  std::int64_t vocab = 0;     // synthetic: tokens are below it
+  std::int64_t length = 128;  // tokens a sample
+  TextUnit unit = TextUnit::kCharacters;
+  std::optional<std::int64_t> stride{};  // tokens from one training sample to the next; absent: `length`
+  ConfigPath vocabulary{};               // of another run; absent: the characters of the text
+  bool lines = false;                    // each line is a sample, padded to the longest of its batch
 };
 
-// Labels become vectors of `classes` numbers, 1 at the label.
-struct OneHotConfig {
-  static constexpr const char* kType = "one_hot";
+// What stands behind the end of a sample that is shorter than its batch.
+struct PadConfig {
+  std::int64_t value = 0;
+  std::int64_t label = -100;
 };
 
-using TransformConfig = std::variant<NormalizeConfig, OneHotConfig>;
+enum class OnError { kFail, kSkip };
+std::vector<std::string> ConfigNamesOf(OnError);
 
 struct DataConfig {
-  std::string type;   // idx | csv | npy | synthetic
-  ConfigPath path;    // idx: folder of the usual files, plain or .gz; csv: file, plain or .gz, label last;
-                      // npy: file of samples; synthetic: empty
+  std::string type;   // idx | cifar | cifar10 | cifar100 | csv | npy | text | images | synthetic
+  ConfigPath path;    // idx, cifar: folder of the usual files, plain or .gz; csv, text: file, plain or .gz;
+                      // npy: file of samples; images: folder of one folder a class; synthetic: empty
   ConfigPath labels;  // npy: file of labels (empty for the other types)
   std::optional<std::int64_t> samples;  // at most so many; synthetic: how many (required there)
   std::optional<std::int64_t> classes;  // synthetic images, one_hot, and the check of labels; absent: from the data
   std::optional<ImageConfig> image;     // absent: as the file says; csv: one row of features
-  std::optional<TokensConfig> tokens;   // synthetic, in place of `image`; without `classes` the label is the next token
+  std::optional<TokensConfig> tokens;   // text; synthetic in place of `image`, where without `classes` the label is
+                                        // the next token
+  std::vector<std::int64_t> buckets;    // lengths that batches of samples of different length are padded to
+  PadConfig pad;
   SplitConfig split;
   std::optional<TestDataConfig> test;  // never together with `split`
   std::int64_t batch = 32;
   bool drop_last = false;
   bool shuffle = true;
-  std::int64_t workers = 1;  // threads that prepare batches; 0: the training thread does
+  std::int64_t workers = 1;           // threads that prepare batches; 0: the training thread does
+  OnError on_error = OnError::kFail;  // images: what a file that cannot be read does
+  std::int64_t skip_limit = 100;      // with kSkip: more in one epoch end the run
   std::vector<TransformConfig> transforms;
 };
 
 const ConfigTable& ConfigTableOf(const ImageConfig*);
 const ConfigTable& ConfigTableOf(const SplitConfig*);
 const ConfigTable& ConfigTableOf(const TestDataConfig*);
-const ConfigTable& ConfigTableOf(const NormalizeConfig*);
-const ConfigTable& ConfigTableOf(const OneHotConfig*);
 const ConfigTable& ConfigTableOf(const TokensConfig*);
+const ConfigTable& ConfigTableOf(const PadConfig*);
 const ConfigTable& ConfigTableOf(const DataConfig*);
 
 }  // namespace tenon

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
 #include "core/base/status.h"
+#include "core/data/picture.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/shape.h"
 
@@ -24,6 +26,12 @@ struct SampleLayout {
 
   std::int64_t sample_bytes() const { return shape.elements() * SizeOf(dtype); }
   std::int64_t label_bytes() const { return label_shape.elements() * SizeOf(label_dtype); }
+};
+
+// What stands behind the end of a sample that is shorter than others.
+struct Padding {
+  std::int64_t value = 0;
+  std::int64_t label = 0;
 };
 
 // A set of samples that can be read in any order. All functions may be called from several threads at once.
@@ -45,6 +53,16 @@ class Dataset {
 
   // All samples one after the other when they lie in memory (ReadBatch's first copy can then be left out), else null.
   virtual const std::byte* resident() const { return nullptr; }
+
+  // Whether samples differ in length along their only axis. layout() is then of the longest; ReadBatch pads the others.
+  virtual bool varies() const { return false; }
+  // How much of a sample is not padding, and what padding is; only when varies().
+  virtual std::int64_t Length(std::int64_t) const { return 0; }
+  virtual Padding padding() const { return {}; }
+
+  // Files of pictures of any size give their pixels this way, one reader a thread, and only labels by ReadBatch; the
+  // layout then is [3, 0, 0]. Null for all others.
+  virtual std::unique_ptr<PictureReader> Pictures() const { return nullptr; }
 
   // Where a sample (its label, when that lies in another file) comes from: "digits.csv:17",
   // "train-labels-idx1-ubyte: record 4 at byte 12".

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -23,10 +24,8 @@ Shape WithCount(std::int64_t count, const Shape& shape) {
   return all;
 }
 
-// The first `count` rows of a tensor, on the same memory.
-Tensor FirstRows(const Tensor& tensor, std::int64_t count) {
-  Shape shape = tensor.shape();
-  shape.set_dim(0, count);
+// The first values of a tensor, seen as another shape, on the same memory.
+Tensor OnTop(const Tensor& tensor, const Shape& shape) {
   auto owner = std::make_shared<Tensor>(tensor);
   void* data = owner->raw();
   return Tensor::FromOwner(tensor.dtype(), shape, std::move(owner), data);
@@ -34,23 +33,18 @@ Tensor FirstRows(const Tensor& tensor, std::int64_t count) {
 
 }  // namespace
 
-Loader::Loader(PreparedData data, Sampler sampler, const LoaderOptions& options)
-    : dataset_(std::move(data.dataset)),
-      transform_(std::make_shared<Transform>(std::move(data.transform))),
-      sampler_(std::move(sampler)),
-      options_(options) {}
+Loader::Loader(std::shared_ptr<const PreparedData> data, BatchPlan plan, const LoaderOptions& options)
+    : data_(std::move(data)), layout_(data_->layout()), options_(options), plan_(std::move(plan)) {}
 
 Result<std::unique_ptr<Loader>> Loader::Create(PreparedData data, Sampler sampler, const LoaderOptions& options) {
   TENON_INVALID_IF(options.batch < 1, "The batch size is {}; it must be at least 1.", options.batch);
   TENON_INVALID_IF(options.workers < 0 || options.workers > 1024,
                    "The number of data workers is {}; it must be between 0 and 1024.", options.workers);
-  auto loader = std::unique_ptr<Loader>(new Loader(std::move(data), std::move(sampler), options));
-  const std::int64_t count = loader->sampler_.count();
-  TENON_INVALID_IF(count == 0, "There are no samples to load.");
-  loader->steps_ = options.drop_last ? count / options.batch : (count - 1) / options.batch + 1;
-  TENON_INVALID_IF(loader->steps_ == 0, "With drop_last no batch is left: there are {} samples, and a batch has {}.",
-                   count, options.batch);
-  loader->options_.workers = std::min(options.workers, loader->steps_);
+  TENON_ASSIGN(BatchPlan plan,
+               BatchPlan::Create(data.dataset, std::move(sampler), {options.batch, options.drop_last, data.buckets}));
+  auto loader = std::unique_ptr<Loader>(
+      new Loader(std::make_shared<const PreparedData>(std::move(data)), std::move(plan), options));
+  loader->options_.workers = std::min(options.workers, loader->plan_.steps());
   TENON_TRY(loader->MakeSlots());
   TENON_TRY(loader->StartWorkers());
   return loader;
@@ -69,23 +63,21 @@ Loader::~Loader() {
 Status Loader::MakeSlots() {
   const std::int64_t workers = options_.workers;
   // One buffer is in the caller's hands, each worker fills one, and each has one ready.
-  const std::int64_t depth = workers == 0 ? 1 : std::min(2 * workers + 1, steps_ + 1);
-  const std::int64_t batch = std::min(options_.batch, sampler_.count());
-  const std::int64_t last = SamplesOf(steps_ - 1);
-  const SampleLayout& layout = transform_->output();
-  TENON_INVALID_IF(layout.shape.rank() >= kMaxRank || layout.label_shape.rank() >= kMaxRank,
+  const std::int64_t depth = workers == 0 ? 1 : std::min(2 * workers + 1, plan_.steps() + 1);
+  const std::int64_t batch = plan_.largest();
+  const std::int64_t last = static_cast<std::int64_t>(plan_.Indices(plan_.steps() - 1).size());
+  TENON_INVALID_IF(layout_.shape.rank() >= kMaxRank || layout_.label_shape.rank() >= kMaxRank,
                    "Samples of shape {} with labels of shape {} leave no room for the batch axis (at most {} axes).",
-                   layout.shape, layout.label_shape, kMaxRank);
+                   layout_.shape, layout_.label_shape, kMaxRank);
   slots_ = std::vector<Slot>(static_cast<std::size_t>(depth));
   for (Slot& slot : slots_) {
-    slot.samples = Tensor(layout.dtype, WithCount(batch, layout.shape));
-    slot.labels = Tensor(layout.label_dtype, WithCount(batch, layout.label_shape));
-    slot.last_samples = FirstRows(slot.samples, last);
-    slot.last_labels = FirstRows(slot.labels, last);
+    slot.samples = Tensor(layout_.dtype, WithCount(batch, layout_.shape));
+    slot.labels = Tensor(layout_.label_dtype, WithCount(batch, layout_.label_shape));
+    slot.last_samples = OnTop(slot.samples, WithCount(last, layout_.shape));
+    slot.last_labels = OnTop(slot.labels, WithCount(last, layout_.label_shape));
   }
-  for (std::int64_t i = 0; i < std::max<std::int64_t>(workers, 1); ++i) {
-    makers_.push_back(std::make_unique<BatchMaker>(dataset_, transform_, batch));
-  }
+  for (std::int64_t i = 0; i < std::max<std::int64_t>(workers, 1); ++i)
+    makers_.push_back(std::make_unique<BatchMaker>(data_, batch));
   return {};
 }
 
@@ -99,12 +91,6 @@ Status Loader::StartWorkers() {
   }
   return {};
 }
-
-std::int64_t Loader::SamplesOf(std::int64_t step) const {
-  return std::min(options_.batch, sampler_.count() - step * options_.batch);
-}
-
-std::int64_t Loader::samples_per_epoch() const { return std::min(sampler_.count(), steps_ * options_.batch); }
 
 // Stops the claiming of steps and waits until no worker is in the middle of one; all buffers are free then.
 void Loader::Quiesce(std::unique_lock<std::mutex>& lock) {
@@ -121,32 +107,61 @@ void Loader::Quiesce(std::unique_lock<std::mutex>& lock) {
 
 Status Loader::Start(std::int64_t epoch, std::int64_t step) {
   TENON_INVALID_IF(epoch < 0, "The epoch is {}; epochs count from 0.", epoch);
-  TENON_INVALID_IF(step < 0 || step > steps_, "Batch {} of an epoch is outside 0 to {}.", step, steps_);
+  TENON_INVALID_IF(step < 0 || step > plan_.steps(), "Batch {} of an epoch is outside 0 to {}.", step, plan_.steps());
   std::unique_lock<std::mutex> lock(mutex_);
   Quiesce(lock);
   const bool same_order = started_ && epoch == epoch_;
   started_ = true;
   epoch_ = epoch;
-  if (!same_order) sampler_.Order(epoch, &order_);
+  if (!same_order) plan_.SetEpoch(epoch);
+  skipped_in_epoch_ = 0;
   next_ = step;
   claim_ = step;
-  limit_ = steps_;
+  limit_ = plan_.steps();
   lock.unlock();
   work_.notify_all();
   return {};
 }
 
-void Loader::Fill(Slot& slot, std::int64_t step, BatchMaker& maker) {
-  const std::int64_t count = SamplesOf(step);
-  const bool whole = count == slot.samples.shape().dim(0);
+// Sees the memory of a slot as the batch of a step.
+void Loader::SetBatch(Slot& slot, std::int64_t step) {
   Batch& batch = slot.batch;
-  batch.samples = whole ? slot.samples : slot.last_samples;
-  batch.labels = whole ? slot.labels : slot.last_labels;
-  batch.count = count;
+  batch.count = static_cast<std::int64_t>(plan_.Indices(step).size());
   batch.epoch = epoch_;
   batch.step = step;
-  const std::span<const std::int64_t> indices(order_.data() + step * options_.batch, static_cast<std::size_t>(count));
-  slot.status = maker.Make(indices, batch.samples.raw(), batch.labels.raw());
+  const std::int64_t length = plan_.Length(step);
+  if (length > 0) {
+    batch.samples = OnTop(slot.samples, Shape{batch.count, length});
+    batch.labels = OnTop(slot.labels, Shape{batch.count, length});
+    return;
+  }
+  const bool whole = batch.count == slot.samples.shape().dim(0);
+  batch.samples = whole ? slot.samples : slot.last_samples;
+  batch.labels = whole ? slot.labels : slot.last_labels;
+}
+
+void Loader::Fill(Slot& slot, std::int64_t step, BatchMaker& maker) {
+  SetBatch(slot, step);
+  try {
+    slot.status = maker.Make({epoch_, plan_.Indices(step), plan_.Length(step)}, slot.batch.samples.raw(),
+                             slot.batch.labels.raw());
+  } catch (const std::bad_alloc&) {  // pictures grow their memory; a worker's exception would end the process
+    slot.status = Error(Code::kResourceExhausted, "There is not enough memory to decode a sample.");
+  }
+  slot.skipped = maker.skipped();
+  slot.batch.skipped = static_cast<std::int64_t>(slot.skipped.size());
+}
+
+// Names the samples that were skipped; an error when there are too many.
+Status Loader::NoteSkipped(const Slot& slot) {
+  for (const Status& reason : slot.skipped) {
+    TENON_LOG(kWarning, "data", "skipped in epoch {}: {}", epoch_, reason.ToString());
+    ++stats_.skipped;
+    if (++skipped_in_epoch_ <= data_->skip_limit) continue;
+    return Status(reason).While(fmt::format("skipping the {}. unreadable sample of epoch {}; 'data.skip_limit' is {}",
+                                            skipped_in_epoch_, epoch_, data_->skip_limit));
+  }
+  return {};
 }
 
 void Loader::Work(std::int64_t worker) {
@@ -211,7 +226,7 @@ void Loader::Await(Slot& slot, std::unique_lock<std::mutex>& lock) {
 void Loader::ReportStall(const Slot& slot, double seconds) {
   const std::string blocked =
       slot.state == SlotState::kBusy
-          ? fmt::format("data worker {} is reading its samples from '{}'", slot.worker, dataset_->description())
+          ? fmt::format("data worker {} is reading its samples from '{}'", slot.worker, data_->dataset->description())
           : std::string("no data worker has taken it yet");
   stats_.last_stall =
       fmt::format("Batch {} of epoch {} has been waited for {:.1f} s: {}.", next_, epoch_, seconds, blocked);
@@ -223,7 +238,7 @@ Result<const Batch*> Loader::Next() {
   if (!started_) return Status(Code::kFailedPrecondition, "Loader::Start must be called before Next.");
   std::unique_lock<std::mutex> lock(mutex_);
   Release(lock);
-  if (next_ >= steps_) return static_cast<const Batch*>(nullptr);
+  if (next_ >= plan_.steps()) return static_cast<const Batch*>(nullptr);
   Slot& slot = SlotOf(next_);
   if (options_.workers > 0) {
     Await(slot, lock);
@@ -232,6 +247,7 @@ Result<const Batch*> Loader::Next() {
     Fill(slot, next_, *makers_[0]);
     stats_.wait_ns += NanosecondsSince(start);
   }
+  if (slot.status.ok() && !slot.skipped.empty()) slot.status = NoteSkipped(slot);
   if (!slot.status.ok()) return Status(slot.status).While(fmt::format("preparing batch {} of epoch {}", next_, epoch_));
   if (options_.workers > 0) --ready_count_;
   held_ = next_++;

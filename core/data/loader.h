@@ -10,10 +10,9 @@
 
 #include "core/base/status.h"
 #include "core/data/batch_maker.h"
-#include "core/data/cached_dataset.h"
-#include "core/data/dataset.h"
+#include "core/data/batch_plan.h"
+#include "core/data/prepared_data.h"
 #include "core/data/sampler.h"
-#include "core/data/transform.h"
 #include "core/tensor/tensor.h"
 
 namespace tenon {
@@ -27,17 +26,19 @@ struct LoaderOptions {
 
 // A batch in host memory. Valid until the next Next() or Start() or the end of the loader; the memory is reused.
 struct Batch {
-  Tensor samples;          // [count, shape of a sample...]
+  Tensor samples;          // [count, shape of a sample...]; padded sequences: [count, length of this batch]
   Tensor labels;           // [count, shape of a label...], int64 classes or float32 values
   std::int64_t count = 0;  // samples in it; less than the batch size only in the last one
   std::int64_t epoch = 0;
-  std::int64_t step = 0;  // in the epoch, from 0
+  std::int64_t step = 0;     // in the epoch, from 0
+  std::int64_t skipped = 0;  // samples that could not be read; another of the batch stands in the place of each
 };
 
 struct LoaderStats {
   std::int64_t batches = 0;  // given out since the loader was made
   std::int64_t samples = 0;
   std::int64_t wait_ns = 0;  // time that Next() kept its caller waiting (with 0 workers: making batches)
+  std::int64_t skipped = 0;  // samples that could not be read
   std::int64_t stalls = 0;   // waits beyond the limit
   std::string last_stall;    // what was reported
 };
@@ -57,14 +58,20 @@ class Loader {
   Loader& operator=(const Loader&) = delete;
 
   std::int64_t batch() const { return options_.batch; }
-  std::int64_t samples_per_epoch() const;  // that this rank sees, without those of a dropped batch
-  std::int64_t steps_per_epoch() const { return steps_; }
+  std::int64_t samples_per_epoch() const {
+    return plan_.samples();
+  }  // that this rank sees, without those of a dropped batch
+  std::int64_t steps_per_epoch() const { return plan_.steps(); }
+
+  // In batch `step` of the epoch started.
+  std::int64_t samples_of(std::int64_t step) const { return static_cast<std::int64_t>(plan_.Indices(step).size()); }
 
   // Begins `epoch` (>= 0) at batch `step` (0 <= step <= steps_per_epoch()); what is left of another epoch is dropped.
   Status Start(std::int64_t epoch, std::int64_t step = 0);
 
   // The next batch, or null at the end of the epoch. A failure comes in its place in the order, names batch and epoch,
-  // and stays until the next Start(). No heap allocation unless it fails or stalls.
+  // and stays until the next Start(). Skipped samples are named in the log; more than the limit in one epoch are a failure.
+  // No heap allocation unless it fails, stalls or skips, or lengths vary.
   Result<const Batch*> Next();
 
   std::int64_t epoch() const { return epoch_; }
@@ -80,30 +87,30 @@ class Loader {
     Tensor last_samples;  // the same memory, seen as the last batch of the epoch
     Tensor last_labels;
     Batch batch;
+    std::vector<Status> skipped;
     Status status;
     SlotState state = SlotState::kFree;
     Stage stage = Stage::kWaiting;
     std::int64_t worker = -1;
   };
 
-  Loader(PreparedData data, Sampler sampler, const LoaderOptions& options);
+  Loader(std::shared_ptr<const PreparedData> data, BatchPlan plan, const LoaderOptions& options);
   Status MakeSlots();
   Status StartWorkers();
   void Work(std::int64_t worker);
   void Quiesce(std::unique_lock<std::mutex>& lock);
   void Fill(Slot& slot, std::int64_t step, BatchMaker& maker);
-  std::int64_t SamplesOf(std::int64_t step) const;
+  void SetBatch(Slot& slot, std::int64_t step);
+  Status NoteSkipped(const Slot& slot);
   Slot& SlotOf(std::int64_t step) { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
   void Release(std::unique_lock<std::mutex>& lock);
   void Await(Slot& slot, std::unique_lock<std::mutex>& lock);
   void ReportStall(const Slot& slot, double seconds);
 
   // Fixed after Create().
-  std::shared_ptr<const Dataset> dataset_;
-  std::shared_ptr<const Transform> transform_;
-  Sampler sampler_;
+  std::shared_ptr<const PreparedData> data_;
+  SampleLayout layout_;
   LoaderOptions options_;
-  std::int64_t steps_ = 0;
   std::vector<std::unique_ptr<BatchMaker>> makers_;  // one a worker, or one for the caller
   std::vector<std::thread> threads_;
 
@@ -111,11 +118,12 @@ class Loader {
   std::int64_t next_ = 0;
   std::int64_t held_ = -1;  // step whose buffer the caller uses
   bool started_ = false;
+  std::int64_t skipped_in_epoch_ = 0;
   LoaderStats stats_;
 
   // Written only while no worker is busy, read by workers after they claim a step under the mutex.
   std::int64_t epoch_ = 0;
-  std::vector<std::int64_t> order_;
+  BatchPlan plan_;
 
   std::mutex mutex_;
   std::condition_variable work_;   // there may be a step to claim, or it is time to stop

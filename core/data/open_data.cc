@@ -4,11 +4,14 @@
 #include <numeric>
 #include <optional>
 #include <utility>
-#include <variant>
 
+#include "core/data/cifar_reader.h"
 #include "core/data/csv_reader.h"
 #include "core/data/idx_reader.h"
+#include "core/data/image_folder.h"
 #include "core/data/npy_reader.h"
+#include "core/data/open_text.h"
+#include "core/data/sample_pipeline.h"
 #include "core/data/split.h"
 #include "core/data/synthetic_dataset.h"
 
@@ -32,31 +35,25 @@ std::string Named(const char* key, const ConfigPath& path) {
                             : fmt::format("opening '{}'", key);
 }
 
-Result<TransformSpec> SpecOf(const DataConfig& config) {
-  TransformSpec spec;
-  if (config.image) {
-    spec.image = true;
-    if (!config.image->shape.empty()) {
-      TENON_ASSIGN(spec.shape, Shape::Make(config.image->shape));
-    }
-    spec.scale = config.image->scale;
-    spec.pad = config.image->pad;
-    if (config.image->resize) {
-      const auto& size = *config.image->resize;
-      TENON_INVALID_IF(size.size() != 2, "'image.resize' has {} numbers; it needs height and width.", size.size());
-      spec.resize = {size[0], size[1]};
-    }
+Result<DatasetPtr> OpenIdxFolder(const std::string& folder, bool own_test) {
+  auto files = FindIdxFiles(folder, own_test ? IdxPart::kTest : IdxPart::kTrain);
+  if (own_test && files.ok() && !*files) files = FindIdxFiles(folder, IdxPart::kTrain);
+  TENON_TRY(files);
+  TENON_ASSIGN(DatasetPtr dataset, OpenIdx((*files)->images, (*files)->labels));
+  return dataset;
+}
+
+Result<DatasetPtr> OpenCifar(const CifarFiles& files) {
+  TENON_ASSIGN(DatasetPtr dataset, CifarDataset::Open(files));
+  return dataset;
+}
+
+Result<DatasetPtr> OpenCifarFolder(const std::string& folder, const std::string& type, bool own_test) {
+  TENON_ASSIGN(CifarFiles files, FindCifarFiles(folder, type, own_test ? CifarPart::kTest : CifarPart::kTrain));
+  if (files.paths.empty()) {
+    TENON_ASSIGN(files, FindCifarFiles(folder, type, CifarPart::kTrain));
   }
-  for (const TransformConfig& transform : config.transforms) {
-    if (const auto* normalize = std::get_if<NormalizeConfig>(&transform)) {
-      TENON_INVALID_IF(!spec.mean.empty(), "'transforms' has 'normalize' twice.");
-      spec.mean = normalize->mean;
-      spec.std = normalize->std;
-    } else {
-      spec.one_hot = true;
-    }
-  }
-  return spec;
+  return OpenCifar(files);
 }
 
 }  // namespace
@@ -87,54 +84,71 @@ class DataOpener {
       TENON_ASSIGN(train_, OpenSynthetic(config_.samples.value_or(0), 0));
       return {};
     }
-    if (config_.type == "idx") {
-      auto files = FindIdxFiles(config_.path.resolved.string(), IdxPart::kTrain);
-      TENON_TRY_WHILE(files, "{}", Named("data.path", config_.path));
-      TENON_ASSIGN_WHILE(train_, OpenIdxFiles(**files), "{}", Named("data.path", config_.path));
-      return {};
-    }
-    TENON_ASSIGN_WHILE(train_, OpenFile(config_.path, config_.labels), "{}", Named("data.path", config_.path));
+    if (config_.type == "text") return OpenBothTexts();
+    TENON_ASSIGN_WHILE(train_, OpenPath(config_.path, config_.labels, false), "{}", Named("data.path", config_.path));
     return {};
   }
 
   Status OpenTest() {
-    if (config_.test) return OpenTestBlock(*config_.test);
-    if (config_.type != "idx" || !config_.split.empty()) return {};
-    TENON_ASSIGN(const std::optional<IdxFiles> files, FindIdxFiles(config_.path.resolved.string(), IdxPart::kTest));
-    if (!files) return {};
-    TENON_ASSIGN_WHILE(test_, OpenIdxFiles(*files), "{}", Named("data.path", config_.path));
+    if (config_.type == "text") return {};
+    if (config_.test && config_.type == "synthetic") {
+      TENON_ASSIGN(test_, OpenSynthetic(config_.test->samples.value_or(0), train_->size()));
+      return {};
+    }
+    if (config_.test) {
+      const TestDataConfig& test = *config_.test;
+      TENON_ASSIGN_WHILE(test_, OpenPath(test.path, test.labels, true), "{}", Named("data.test.path", test.path));
+      return {};
+    }
+    if (!config_.split.empty()) return {};
+    TENON_TRY_WHILE(OpenUsualTest(), "{}", Named("data.path", config_.path));
     return {};
   }
 
-  Status OpenTestBlock(const TestDataConfig& test) {
-    if (config_.type == "synthetic") {
-      TENON_ASSIGN(test_, OpenSynthetic(test.samples.value_or(0), train_->size()));
-    } else if (config_.type == "idx") {
-      const std::string folder = test.path.resolved.string();
-      auto files = FindIdxFiles(folder, IdxPart::kTest);
-      if (files.ok() && !*files) files = FindIdxFiles(folder, IdxPart::kTrain);
-      TENON_TRY_WHILE(files, "{}", Named("data.test.path", test.path));
-      TENON_ASSIGN_WHILE(test_, OpenIdxFiles(**files), "{}", Named("data.test.path", test.path));
-    } else {
-      TENON_ASSIGN_WHILE(test_, OpenFile(test.path, test.labels), "{}", Named("data.test.path", test.path));
+  // The files for testing that belong to a source, if they are there.
+  Status OpenUsualTest() {
+    const std::string folder = config_.path.resolved.string();
+    if (config_.type == "idx") {
+      TENON_ASSIGN(const std::optional<IdxFiles> files, FindIdxFiles(folder, IdxPart::kTest));
+      if (files) {
+        TENON_ASSIGN(test_, OpenIdx(files->images, files->labels));
+      }
+    }
+    if (IsCifar()) {
+      TENON_ASSIGN(const CifarFiles files, FindCifarFiles(folder, config_.type, CifarPart::kTest));
+      if (!files.paths.empty()) {
+        TENON_ASSIGN(test_, OpenCifar(files));
+      }
     }
     return {};
   }
 
-  static Result<DatasetPtr> OpenIdxFiles(const IdxFiles& files) {
-    TENON_ASSIGN(DatasetPtr dataset, OpenIdx(files.images, files.labels));
-    return dataset;
-  }
+  bool IsCifar() const { return config_.type.starts_with("cifar"); }
 
-  Result<DatasetPtr> OpenFile(const ConfigPath& path, const ConfigPath& labels) const {
-    if (config_.type == "csv") {
-      TENON_ASSIGN(DatasetPtr dataset, OpenCsv(path.resolved.string(), {',', options_.csv_label}));
+  // `own_test`: the source of a `test:` block, which may be laid out as a test part or as a training part.
+  Result<DatasetPtr> OpenPath(const ConfigPath& path, const ConfigPath& labels, bool own_test) const {
+    const std::string place = path.resolved.string();
+    if (config_.type == "idx") return OpenIdxFolder(place, own_test);
+    if (IsCifar()) return OpenCifarFolder(place, config_.type, own_test);
+    if (config_.type == "images") {
+      TENON_ASSIGN(DatasetPtr dataset, ImageFolder::Open(place, {config_.image && config_.image->orientation}));
       return dataset;
     }
-    TENON_INVALID_IF(config_.type != "npy", "'data.type' is '{}'; the types are csv, idx, npy and synthetic.",
-                     config_.type);
-    TENON_ASSIGN(DatasetPtr dataset, OpenNpy(path.resolved.string(), labels.resolved.string()));
+    if (config_.type == "csv") {
+      TENON_ASSIGN(DatasetPtr dataset, OpenCsv(place, {',', options_.csv_label}));
+      return dataset;
+    }
+    TENON_INVALID_IF(config_.type != "npy", "'data.type' is '{}', which is none of the types.", config_.type);
+    TENON_ASSIGN(DatasetPtr dataset, OpenNpy(place, labels.resolved.string()));
     return dataset;
+  }
+
+  Status OpenBothTexts() {
+    TENON_ASSIGN(TextParts parts, OpenTexts(config_));
+    train_ = std::move(parts.train);
+    test_ = std::move(parts.test);
+    source_.vocabulary_ = std::move(parts.vocabulary);
+    return {};
   }
 
   Result<DatasetPtr> OpenSynthetic(std::int64_t samples, std::int64_t first) const {
@@ -161,7 +175,26 @@ class DataOpener {
     source_.classes_ = std::max(train_->classes(), test_ ? test_->classes() : 0);
     if (config_.classes) source_.classes_ = *config_.classes;
     TENON_TRY(CheckLabels(*train_, source_.classes_));
-    return test_ ? CheckLabels(*test_, source_.classes_) : Status();
+    if (!test_) return {};
+    TENON_TRY(CheckLabels(*test_, source_.classes_));
+    return CheckClassNames();
+  }
+
+  // Classes of images are numbered by the names of their folders, so both parts need the same ones.
+  Status CheckClassNames() const {
+    if (config_.type != "images") return {};
+    const auto& names = static_cast<const ImageFolder&>(*train_).class_names();
+    const auto& test_names = static_cast<const ImageFolder&>(*test_).class_names();
+    for (std::size_t i = 0; i < std::max(names.size(), test_names.size()); ++i) {
+      const std::string in_train = i < names.size() ? names[i] : "",
+                        in_test = i < test_names.size() ? test_names[i] : "";
+      TENON_INVALID_IF(
+          in_train != in_test,
+          "The folders for training and testing have different classes: number {} is '{}' in one and '{}' in "
+          "the other.",
+          i, in_train, in_test);
+    }
+    return {};
   }
 
   // Which rows of which source are for training and for testing.
@@ -199,33 +232,33 @@ class DataOpener {
   }
 
   Status Prepare() {
-    TENON_ASSIGN(const TransformSpec spec, SpecOf(config_));
-    TENON_ASSIGN_WHILE(const Transform transform, Transform::Compile(spec, train_->layout(), source_.classes_),
+    TENON_ASSIGN_WHILE(source_.train_.data, MakePipeline(config_, train_, source_.classes_, options_.seed, false),
                        "preparing the samples of '{}'", train_->description());
-    TENON_ASSIGN(source_.train_.data, PrepareData(train_, transform));
-    source_.validation_.data = source_.train_.data;
-    if (!source_.test_.rows) return {};
-    if (!test_) {
-      source_.test_.data = source_.train_.data;
-      return {};
+    if (source_.validation_.rows) {
+      TENON_ASSIGN(source_.validation_.data,
+                   MakePipeline(config_, train_, source_.classes_, options_.seed, true, &source_.train_.data));
     }
-    TENON_ASSIGN_WHILE(const Transform test_transform, Transform::Compile(spec, test_->layout(), source_.classes_),
-                       "preparing the samples of '{}'", test_->description());
-    const SampleLayout& a = transform.output();
-    const SampleLayout& b = test_transform.output();
+    if (!source_.test_.rows) return {};
+    const DatasetPtr& tested = test_ ? test_ : train_;
+    TENON_ASSIGN_WHILE(
+        source_.test_.data,
+        MakePipeline(config_, tested, source_.classes_, options_.seed, true, test_ ? nullptr : &source_.train_.data),
+        "preparing the samples of '{}'", tested->description());
+    const SampleLayout a = source_.train_.data.layout();
+    const SampleLayout b = source_.test_.data.layout();
+    if (train_->varies()) return {};
     TENON_INVALID_IF(!(a.shape == b.shape) || a.dtype != b.dtype || !(a.label_shape == b.label_shape) ||
                          a.label_dtype != b.label_dtype,
                      "The samples for testing ('{}') are {}{} with labels {}{}, those for training {}{} with labels "
                      "{}{}; they must be alike.",
-                     test_->description(), NameOf(b.dtype), b.shape, NameOf(b.label_dtype), b.label_shape,
+                     tested->description(), NameOf(b.dtype), b.shape, NameOf(b.label_dtype), b.label_shape,
                      NameOf(a.dtype), a.shape, NameOf(a.label_dtype), a.label_shape);
-    TENON_ASSIGN(source_.test_.data, PrepareData(test_, test_transform));
     return {};
   }
 
   void Describe() {
     const SampleLayout& stored = train_->layout();
-    const SampleLayout& out = source_.layout();
+    const SampleLayout out = source_.layout();
     std::string text = fmt::format("{}: {} samples for training, {} for testing; {}{} stored, {}{} given",
                                    train_->description(), source_.train_size(), source_.test_size(),
                                    NameOf(stored.dtype), stored.shape, NameOf(out.dtype), out.shape);

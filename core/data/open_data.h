@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/data/cached_dataset.h"
 #include "core/data/data_config.h"
 #include "core/data/dataset.h"
 #include "core/data/loader.h"
+#include "core/data/prepared_data.h"
 #include "core/data/sampler.h"
+#include "core/data/vocabulary.h"
 
 namespace tenon {
 
@@ -27,7 +28,8 @@ struct OpenDataOptions {
 class DataSource {
  public:
   // One batch of this layout per sample comes out of the loaders (after all transforms).
-  const SampleLayout& layout() const { return train_.data.transform.output(); }
+  // Samples of different length: of the longest.
+  SampleLayout layout() const { return train_.data.layout(); }
   // Classes of the stored labels: as configured, else the largest in the data (both parts) plus one; 0 for values.
   std::int64_t classes() const { return classes_; }
   std::int64_t train_size() const { return static_cast<std::int64_t>(train_.rows->size()); }
@@ -39,6 +41,9 @@ class DataSource {
   bool has_validation() const { return validation_.rows != nullptr; }
   // One line for the log: source, samples, shapes, classes, parts, whether transformed samples are kept in memory.
   const std::string& description() const { return description_; }
+
+  // Of a text, else null. A run keeps it, so that later runs number characters the same way.
+  const Vocabulary* vocabulary() const { return vocabulary_.get(); }
 
   // For when the network has fewer classes than the data: the error names the first sample that does not fit.
   Status CheckClasses(std::int64_t classes) const;
@@ -65,13 +70,14 @@ class DataSource {
   Part validation_;  // of the source of the training part
   Part test_;
   std::int64_t classes_ = 0;
+  std::shared_ptr<const Vocabulary> vocabulary_;
   std::string description_;
   LoaderOptions loader_;
   SamplerOptions sampler_;
 };
 
 // Opens and checks everything that `config` names; nothing is found missing or broken later. Without `split` or `test`
-// the test part is what the source has of its own (idx: the t10k files), or none. `samples` limits the source before
+// the test part is what the source has of its own (idx: the t10k files; cifar: its test files; text: the last tenth), or none. `samples` limits the source before
 // a split, and the training part of a source that has an own test part.
 Result<DataSource> OpenData(const DataConfig& config, const OpenDataOptions& options);
 

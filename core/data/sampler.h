@@ -32,6 +32,7 @@ class Sampler {
   // Samples that this rank sees in an epoch, and the most that any rank sees.
   std::int64_t count() const { return CountOf(options_.rank); }
   std::int64_t largest_count() const { return CountOf(0); }
+  std::int64_t world() const { return options_.world; }
   // Writes the order of an epoch; no allocation once `order` has had room for all samples (of all ranks).
   void Order(std::int64_t epoch, std::vector<std::int64_t>* order) const;
 

@@ -36,6 +36,7 @@ Status Transform::SetShape(const TransformSpec& spec, const SampleLayout& stored
                    "A sample has {} values (stored as {}), but 'image.shape' is {}, which are {}.",
                    stored.shape.elements(), stored.shape, shape, shape.elements());
   TENON_INVALID_IF(shape.elements() == 0, "A sample of shape {} has no values.", shape);
+  stored_shape_ = shape;
   output_ = stored;
   output_.shape = shape;
   const int rank = shape.rank();
@@ -115,6 +116,12 @@ Status Transform::SetLabels(const TransformSpec& spec, const SampleLayout& store
 }
 
 std::int64_t Transform::scratch() const { return resizer_ ? in_height_ * in_width_ + resizer_->scratch() : 0; }
+
+std::vector<float> Transform::ValuesOfZero() const {
+  std::vector<float> values;
+  for (const Affine& affine : affine_) values.push_back(affine.offset);
+  return values;
+}
 
 Transform Transform::Remainder() const {
   Transform rest = *this;

@@ -36,6 +36,10 @@ class Transform {
 
   // What comes out.
   const SampleLayout& output() const { return output_; }
+  // How the stored values are seen.
+  const Shape& stored_shape() const { return stored_shape_; }
+  // What a stored 0 becomes, one value a plane.
+  std::vector<float> ValuesOfZero() const;
   // Floats of scratch that ApplySample needs.
   std::int64_t scratch() const;
   // True when samples come out bit for bit as they are stored.
@@ -68,6 +72,7 @@ class Transform {
 
   Kind kind_ = Kind::kCopy;
   DType stored_dtype_ = DType::kF32;
+  Shape stored_shape_;
   SampleLayout output_;
   std::int64_t planes_ = 1;  // channels: product of all axes but the last two
   std::int64_t in_height_ = 1;

@@ -31,12 +31,6 @@ constexpr const char* kLabelsName = "labels";
 
 std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
-Shape WithBatch(std::int64_t batch, const Shape& sample) {
-  Shape shape{batch};
-  for (const std::int64_t dim : sample.dims()) shape.push_back(dim);
-  return shape;
-}
-
 class EagerRunner final : public StepRunner {
  public:
   EagerRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options)
@@ -59,10 +53,10 @@ class EagerRunner final : public StepRunner {
   void AddTo(RunSummary& summary) const override;
 
  private:
-  // A network at one batch size.
+  // A network for one shape of a batch.
   struct Walk {
     bool training = false;
-    std::int64_t batch = 0;
+    BatchShape shape;
     graph::Graph graph;
     ValueId loss = kNone, output = kNone;
     std::vector<EagerTensor> values;               // by value; constants, parameters and states stay
@@ -84,7 +78,7 @@ class EagerRunner final : public StepRunner {
     return options;
   }
 
-  Result<Walk*> Get(bool training, std::int64_t batch);
+  Result<Walk*> Get(bool training, const BatchShape& shape);
   Status Build(Walk& walk);
   Status ConvertPrecision(Walk& walk);
   Status PlaceValues(Walk& walk, const ParameterPlan& plan);
@@ -125,15 +119,15 @@ class EagerRunner final : public StepRunner {
   std::vector<EagerTensor> operands_, results_;
 };
 
-Result<EagerRunner::Walk*> EagerRunner::Get(bool training, std::int64_t batch) {
+Result<EagerRunner::Walk*> EagerRunner::Get(bool training, const BatchShape& shape) {
   for (auto at = walks_.begin(); at != walks_.end(); ++at) {
-    if (at->training != training || at->batch != batch) continue;
+    if (at->training != training || !(at->shape == shape)) continue;
     walks_.splice(walks_.begin(), walks_, at);
     return &walks_.front();
   }
   walks_.emplace_front();
   walks_.front().training = training;
-  walks_.front().batch = batch;
+  walks_.front().shape = shape;
   const Status built = Build(walks_.front());
   if (!built.ok()) {
     walks_.pop_front();
@@ -147,9 +141,8 @@ Status EagerRunner::Build(Walk& walk) {
   graph::Graph& graph = walk.graph;
   graph.name = walk.training ? "train_step" : "evaluate";
   const SampleLayout& layout = options_.layout;
-  const ValueId input = graph.AddInput(kInputName, {layout.dtype, SymShape(WithBatch(walk.batch, layout.shape))});
-  const ValueId labels =
-      graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(WithBatch(walk.batch, layout.label_shape))});
+  const ValueId input = graph.AddInput(kInputName, {layout.dtype, SymShape(walk.shape.samples)});
+  const ValueId labels = graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(walk.shape.labels)});
   TENON_ASSIGN(Network::Build build, network_.AddTo(graph, input, walk.training));
   TENON_ASSIGN(walk.loss, AddLoss(config_.loss, graph, build.output, labels));
   walk.output = build.output;
@@ -264,7 +257,7 @@ void EagerRunner::AddLossScale(passes::Compilation& update) const {
     update.loss_scale = update.graph.AddInput(std::string(passes::kLossScaleInput), {DType::kF32, SymShape{}});
 }
 
-// Made once: the parameters that get a gradient are the same at every batch size.
+// Made once: the parameters that get a gradient are the same for every shape of a batch.
 Status EagerRunner::PrepareUpdates(const passes::Compilation& gradients, const ParameterPlan& plan) {
   if (updates_.step) return {};
   const std::vector<TrainedParameter> trained = TrainedOf(gradients);
@@ -360,7 +353,7 @@ void EagerRunner::Forget(Walk& walk) {
 }
 
 Result<double> EagerRunner::Train(const Batch& batch, const StepPart& part) {
-  TENON_ASSIGN(Walk * walk, Get(true, batch.count));
+  TENON_ASSIGN(Walk * walk, Get(true, BatchShape(batch)));
   TENON_TRY(Forward(*walk, batch, part.position, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
   if (part.first) overflowed_ = false;
@@ -427,7 +420,7 @@ Status EagerRunner::ExplainLoss(Walk& walk, const Batch& batch, double loss, con
 }
 
 Result<StepRunner::Evaluation> EagerRunner::Evaluate(const Batch& batch) {
-  TENON_ASSIGN(Walk * walk, Get(false, batch.count));
+  TENON_ASSIGN(Walk * walk, Get(false, BatchShape(batch)));
   TENON_TRY(Forward(*walk, batch, 0, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
   TENON_ASSIGN(output_, engine_.ToHost(walk->values[Index(walk->output)]));
@@ -436,7 +429,7 @@ Result<StepRunner::Evaluation> EagerRunner::Evaluate(const Batch& batch) {
 }
 
 Status EagerRunner::Prepare(const Batch& like) {
-  TENON_TRY(Get(true, like.count));
+  TENON_TRY(Get(true, BatchShape(like)));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// mode: graph. One compiled program per batch size and purpose; all share the variables.
+// mode: graph. One compiled program per shape of a batch and purpose; all share the variables.
 #include <algorithm>
 #include <cmath>
 #include <list>
@@ -52,14 +52,14 @@ class GraphRunner final : public StepRunner {
   };
   struct Compiled {
     Purpose purpose;
-    std::int64_t batch;
+    BatchShape shape;
     std::unique_ptr<exec::Program> program;
     Tensor output = {};  // kEvaluate
   };
 
-  Result<Compiled*> Get(Purpose purpose, std::int64_t batch);
-  Result<Compiled> Compile(Purpose purpose, std::int64_t batch);
-  Status AddNetwork(passes::Compilation& state, Purpose purpose, std::int64_t batch);
+  Result<Compiled*> Get(Purpose purpose, const BatchShape& shape);
+  Result<Compiled> Compile(Purpose purpose, const BatchShape& shape);
+  Status AddNetwork(passes::Compilation& state, Purpose purpose, const BatchShape& shape);
   void NoteNames(const graph::Graph& graph);
   void NoteKernels(const Compiled& compiled);
   template <class T>
@@ -93,19 +93,11 @@ class GraphRunner final : public StepRunner {
   bool overflowed_ = false;  // in a batch of the current step
 };
 
-Shape WithBatch(std::int64_t batch, const Shape& sample) {
-  Shape shape{batch};
-  for (const std::int64_t dim : sample.dims()) shape.push_back(dim);
-  return shape;
-}
-
-Status GraphRunner::AddNetwork(passes::Compilation& state, Purpose purpose, std::int64_t batch) {
+Status GraphRunner::AddNetwork(passes::Compilation& state, Purpose purpose, const BatchShape& shape) {
   const SampleLayout& layout = options_.layout;
   const bool training = purpose != Purpose::kEvaluate;
-  const graph::ValueId input =
-      state.graph.AddInput(kInputName, {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
-  const graph::ValueId labels =
-      state.graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
+  const graph::ValueId input = state.graph.AddInput(kInputName, {layout.dtype, SymShape(shape.samples)});
+  const graph::ValueId labels = state.graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(shape.labels)});
   TENON_ASSIGN(const Network::Build build, network_.AddTo(state.graph, input, training));
   TENON_ASSIGN(const graph::ValueId loss, AddLoss(config_.loss, state.graph, build.output, labels));
   state.graph.outputs = {loss};
@@ -133,7 +125,7 @@ Status GraphRunner::AddNetwork(passes::Compilation& state, Purpose purpose, std:
   return {};
 }
 
-Result<GraphRunner::Compiled> GraphRunner::Compile(Purpose purpose, std::int64_t batch) {
+Result<GraphRunner::Compiled> GraphRunner::Compile(Purpose purpose, const BatchShape& shape) {
   static constexpr const char* kNames[] = {"train_step", "accumulate", "apply", "evaluate"};
   passes::Compilation state;
   state.graph.name = kNames[static_cast<int>(purpose)];
@@ -144,7 +136,7 @@ Result<GraphRunner::Compiled> GraphRunner::Compile(Purpose purpose, std::int64_t
     state.clip = ClipRuleOf(config_.train);
     state.update = UpdateRuleOf(config_, plan_);
   } else {
-    TENON_TRY(AddNetwork(state, purpose, batch));
+    TENON_TRY(AddNetwork(state, purpose, shape));
   }
   passes::PipelineOptions pipeline;
   pipeline.disabled = config_.passes.disabled;
@@ -157,7 +149,7 @@ Result<GraphRunner::Compiled> GraphRunner::Compile(Purpose purpose, std::int64_t
   if (purpose == Purpose::kAccumulate) summed_ = TrainedOf(state);
   for (const std::string& note : state.notes) TENON_LOG(kDebug, "passes", "{}", note);
   for (const auto& fusion : state.fusions) fusions_[fusion.first] = fusion.second;
-  Compiled compiled{purpose, batch, nullptr};
+  Compiled compiled{purpose, shape, nullptr};
   TENON_ASSIGN(compiled.program,
                exec::Program::Build(std::move(state), variables_, static_cast<std::uint32_t>(runtime_.threads())));
   if (purpose == Purpose::kEvaluate) {
@@ -191,15 +183,15 @@ void GraphRunner::NoteKernels(const Compiled& compiled) {
   }
 }
 
-Result<GraphRunner::Compiled*> GraphRunner::Get(Purpose purpose, std::int64_t batch) {
+Result<GraphRunner::Compiled*> GraphRunner::Get(Purpose purpose, const BatchShape& shape) {
   for (auto at = programs_.begin(); at != programs_.end(); ++at) {
-    if (at->purpose != purpose || at->batch != batch) continue;
+    if (at->purpose != purpose || !(at->shape == shape)) continue;
     ++cache_.hits;
     programs_.splice(programs_.begin(), programs_, at);
     return &programs_.front();
   }
   ++cache_.misses;
-  auto compiled = Compile(purpose, batch);
+  auto compiled = Compile(purpose, shape);
   if (!compiled.ok()) return std::move(compiled).status();
   programs_.push_front(std::move(compiled).value());
   if (programs_.size() > kMostPrograms) {
@@ -250,7 +242,7 @@ Status GraphRunner::ReadNorm(const exec::Program& program) {
 
 Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
   const bool whole = part.first && part.last;
-  TENON_ASSIGN(Compiled * compiled, Get(whole ? Purpose::kStep : Purpose::kAccumulate, batch.count));
+  TENON_ASSIGN(Compiled * compiled, Get(whole ? Purpose::kStep : Purpose::kAccumulate, BatchShape(batch)));
   exec::Program& program = *compiled->program;
   TENON_TRY(FeedBatch(*compiled, batch));
   learning_rate_ = static_cast<float>(part.learning_rate);
@@ -277,7 +269,7 @@ Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
   if (overflowed_) return loss;
   if (whole) TENON_TRY(ReadNorm(program));
   if (whole || !part.last) return loss;
-  TENON_ASSIGN(Compiled * apply, Get(Purpose::kApply, 0));
+  TENON_ASSIGN(Compiled * apply, Get(Purpose::kApply, BatchShape()));
   TENON_TRY(FeedUpdate(*apply->program));
   TENON_TRY(apply->program->Run(run));
   TENON_TRY(ReadNorm(*apply->program));
@@ -309,7 +301,7 @@ Status GraphRunner::ExplainLoss(Compiled& compiled, const Batch& batch, const ex
 }
 
 Result<StepRunner::Evaluation> GraphRunner::Evaluate(const Batch& batch) {
-  TENON_ASSIGN(Compiled * compiled, Get(Purpose::kEvaluate, batch.count));
+  TENON_ASSIGN(Compiled * compiled, Get(Purpose::kEvaluate, BatchShape(batch)));
   TENON_TRY(FeedBatch(*compiled, batch));
   TENON_TRY(compiled->program->Run({}));
   TENON_TRY(compiled->program->ReadOutput(1, compiled->output.raw(), compiled->output.bytes()));
@@ -319,9 +311,9 @@ Result<StepRunner::Evaluation> GraphRunner::Evaluate(const Batch& batch) {
 }
 
 Status GraphRunner::Prepare(const Batch& like) {
-  if (config_.train.accumulate == 1) return Get(Purpose::kStep, like.count).status();
-  TENON_TRY(Get(Purpose::kAccumulate, like.count));
-  return Get(Purpose::kApply, 0).status();
+  if (config_.train.accumulate == 1) return Get(Purpose::kStep, BatchShape(like)).status();
+  TENON_TRY(Get(Purpose::kAccumulate, BatchShape(like)));
+  return Get(Purpose::kApply, BatchShape()).status();
 }
 
 // Of the largest training program.
@@ -329,7 +321,8 @@ std::optional<exec::StepPlan> GraphRunner::Plan() const {
   const Compiled* largest = nullptr;
   for (const Compiled& compiled : programs_) {
     const bool trains = compiled.purpose == Purpose::kStep || compiled.purpose == Purpose::kAccumulate;
-    if (trains && (largest == nullptr || compiled.batch > largest->batch)) largest = &compiled;
+    if (trains && (largest == nullptr || compiled.shape.samples.elements() > largest->shape.samples.elements()))
+      largest = &compiled;
   }
   if (largest == nullptr) return std::nullopt;
   return exec::DescribeStep(*largest->program, runtime_.target());

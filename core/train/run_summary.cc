@@ -88,6 +88,7 @@ Json ToObject(const RunSummary& s) {
                      {"p99", Number(s.step_ms.p99)},
                      {"data_wait", Number(s.step_ms.data_wait)},
                      {"comm", Number(s.step_ms.comm)}};
+  json["data_wait_share"] = Number(s.data_wait_share);
   json["first_step_ms"] = Number(s.first_step_ms);
   json["peak_rss_mb"] = Number(s.peak_rss_mb);
   json["device_peak_mb"] = Number(s.device_peak_mb);

@@ -30,6 +30,7 @@ struct RunSummary {
   struct StepMs {
     std::optional<double> p50, p99, data_wait, comm;
   } step_ms;
+  std::optional<double> data_wait_share;  // of the time of all steps, with the waits for their batches
   std::optional<double> first_step_ms;
   std::optional<double> peak_rss_mb;
   std::optional<double> device_peak_mb;

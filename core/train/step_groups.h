@@ -11,25 +11,27 @@ namespace tenon {
 class StepGroups {
  public:
   StepGroups() = default;
+  // `loader` must outlive the groups.
   StepGroups(const Loader& loader, std::int64_t batches)
-      : batches_(batches),
-        batches_per_epoch_(loader.steps_per_epoch()),
-        samples_(loader.samples_per_epoch()),
-        batch_(loader.batch()) {}
+      : loader_(&loader), batches_(batches), batches_per_epoch_(loader.steps_per_epoch()) {}
 
   std::int64_t steps_per_epoch() const { return (batches_per_epoch_ + batches_ - 1) / batches_; }
   std::int64_t first_batch(std::int64_t step) const { return step * batches_; }
   std::int64_t batches_of(std::int64_t step) const {
     return std::min(batches_, batches_per_epoch_ - first_batch(step));
   }
+  // In the epoch that the loader has started.
   std::int64_t samples_of(std::int64_t step) const {
-    return std::min(batches_ * batch_, samples_ - first_batch(step) * batch_);
+    std::int64_t samples = 0;
+    for (std::int64_t i = 0; i < batches_of(step); ++i) samples += loader_->samples_of(first_batch(step) + i);
+    return samples;
   }
   // Of batch `index` of the step that is step `global_step` of the run: no two batches have the same.
   std::int64_t position(std::int64_t global_step, std::int64_t index) const { return global_step * batches_ + index; }
 
  private:
-  std::int64_t batches_ = 1, batches_per_epoch_ = 0, samples_ = 0, batch_ = 1;
+  const Loader* loader_ = nullptr;
+  std::int64_t batches_ = 1, batches_per_epoch_ = 0;
 };
 
 }  // namespace tenon

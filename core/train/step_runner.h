@@ -27,6 +27,15 @@ struct StepPart {
   double loss_scale = 1;  // where the run scales its loss (ScalesLoss)
 };
 
+// What a step is compiled for: the shapes of a batch, which differ in the last one of an epoch and where sequences are
+// padded to the length of their batch. No shapes: what reads no batch.
+struct BatchShape {
+  BatchShape() = default;
+  explicit BatchShape(const Batch& batch) : samples(batch.samples.shape()), labels(batch.labels.shape()) {}
+  bool operator==(const BatchShape& other) const { return samples == other.samples && labels == other.labels; }
+  Shape samples, labels;
+};
+
 // Runs training and evaluation steps of one network on one device, by a compiled program or operator by operator. One
 // thread.
 class StepRunner {
@@ -75,7 +84,7 @@ struct StepRunnerOptions {
 Status KeepFirstValues(const StepRunnerOptions& options, const Network::Build& build, const graph::Graph& graph,
                        const std::vector<graph::ValueId>& trained, exec::Variables& variables);
 
-// mode: graph. Programs are compiled once per batch size and kept, the least recently used beyond 64 dropped.
+// mode: graph. Programs are compiled once per shape of a batch and kept, the least recently used beyond 64 dropped.
 Result<std::unique_ptr<StepRunner>> MakeGraphRunner(exec::Runtime& runtime, const Network& network,
                                                     const StepRunnerOptions& options);
 

@@ -25,6 +25,7 @@
 #include "core/train/step_runner.h"
 #include "core/train/step_times.h"
 #include "core/train/stop_signal.h"
+#include "core/train/vocabulary_state.h"
 
 namespace tenon {
 namespace {
@@ -70,11 +71,13 @@ class TrainingRun {
   Status Step();
   Result<double> TrainBatches(std::int64_t* samples);
   Status Log(double loss, std::int64_t took);
+  void NoteSkipped();
   Status EvaluateEpoch(bool last);
   Status Evaluate(Loader& loader, const std::string& part);
   Status Save();
   Status DryRun();
   void Finish();
+  void FillDataWait(const LoaderStats& stats);
   void FillSummary();
   std::string ResumeHint() const;
   // Steps that changed the parameters: schedule and optimiser count no others.
@@ -110,6 +113,7 @@ class TrainingRun {
   double interval_loss_ = 0;
   std::int64_t interval_steps_ = 0, interval_ns_ = 0;
   std::int64_t samples_ = 0, train_ns_ = 0;
+  std::int64_t skipped_samples_ = 0;  // up to the end of the last epoch
   std::string last_saved_;
   bool recording_ = false;  // the folder holds this run, so that summary.json is its to write
 };
@@ -261,6 +265,8 @@ Status TrainingRun::OpenRecords() {
   Status written = WriteFileAtomically(folder_->File("config.yaml"), PrintRunConfig(config_));
   if (!written.ok()) return AsInputError(std::move(written));
   recording_ = true;
+  if (const Vocabulary* vocabulary = data_->vocabulary())
+    TENON_TRY(WriteFileAtomically(folder_->File("vocabulary.txt"), vocabulary->ToText()));
   TENON_ASSIGN(metrics_, MetricsFile::Open(folder_->File("metrics.jsonl"), resumed));
   TENON_ASSIGN(events_, EventFile::Create(folder_->path(), resumed));
   return {};
@@ -286,6 +292,7 @@ Status TrainingRun::Resume() {
 Status TrainingRun::LoadInto(const Checkpoint& checkpoint, const std::string& path) {
   TENON_ASSIGN(const RunState state, ReadRunScalars(checkpoint));
   TENON_ASSIGN(at_, PositionOf(config_, state));
+  TENON_TRY(CheckVocabulary(state, data_->vocabulary()));
   TENON_INVALID_IF(at_.step_in_epoch > per_epoch_,
                    "The checkpoint stands after step {} of an epoch; an epoch of this run has {} steps.",
                    at_.step_in_epoch, per_epoch_);
@@ -315,6 +322,7 @@ Status TrainingRun::TrainEpochs() {
     if (at_.step_in_epoch < per_epoch_) break;  // stopped in mid-epoch
     result_.summary.train_loss.push_back(at_.train_loss());
     ++result_.summary.epochs;
+    NoteSkipped();
     TENON_TRY(EvaluateEpoch(Stopped() || at_.epoch == config_.train.epochs));
     const bool last = Stopped() || at_.epoch == config_.train.epochs;
     const bool save =
@@ -328,6 +336,14 @@ Status TrainingRun::TrainEpochs() {
   if (unmeasured && stop_.received() == 0 && test_loader_)
     TENON_TRY_WHILE(Evaluate(*test_loader_, "test"), "evaluating after step {}", at_.global_step);
   return Save();
+}
+
+void TrainingRun::NoteSkipped() {
+  const std::int64_t skipped = train_loader_->stats().skipped;
+  if (skipped > skipped_samples_)
+    progress_.Line(fmt::format("epoch {}/{}: {} samples could not be read and were skipped (log.txt names them)",
+                               at_.epoch, config_.train.epochs, skipped - skipped_samples_));
+  skipped_samples_ = skipped;
 }
 
 Status TrainingRun::TrainEpoch() {
@@ -462,8 +478,8 @@ Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
 Status TrainingRun::Save() {
   const bool wanted = config_.checkpoint.every > 0 || config_.checkpoint.steps;
   if (!wanted || at_.global_step == 0 || at_.Name() == last_saved_) return {};
-  TENON_ASSIGN(const RunState state,
-               CaptureRun(config_, at_, *runner_, scaler_, early_stop_ ? &*early_stop_ : nullptr));
+  TENON_ASSIGN(RunState state, CaptureRun(config_, at_, *runner_, scaler_, early_stop_ ? &*early_stop_ : nullptr));
+  AddVocabulary(data_->vocabulary(), &state);
   TENON_ASSIGN_WHILE(const std::string path, checkpoints_->Save(state), "saving a checkpoint after step {}",
                      at_.global_step);
   last_saved_ = at_.Name();
@@ -488,15 +504,22 @@ std::string TrainingRun::ResumeHint() const {
                      folder_ ? folder_->path() : config_.output.text);
 }
 
+void TrainingRun::FillDataWait(const LoaderStats& stats) {
+  const double waited = Milliseconds(stats.wait_ns);
+  const double all = waited + Milliseconds(train_ns_);
+  result_.summary.step_ms.data_wait = waited / static_cast<double>(stats.batches);
+  if (all > 0) result_.summary.data_wait_share = waited / all;
+}
+
 void TrainingRun::FillSummary() {
   RunSummary& summary = result_.summary;
   summary.steps = at_.global_step;
   if (train_ns_ > 0) summary.samples_per_s = static_cast<double>(samples_) / (static_cast<double>(train_ns_) * 1e-9);
   summary.step_ms.p50 = step_times_.Quantile(0.5);
   summary.step_ms.p99 = step_times_.Quantile(0.99);
-  if (train_loader_ && train_loader_->stats().batches > 0)
-    summary.step_ms.data_wait =
-        Milliseconds(train_loader_->stats().wait_ns) / static_cast<double>(train_loader_->stats().batches);
+  if (train_loader_ && train_loader_->stats().batches > 0) FillDataWait(train_loader_->stats());
+  for (const auto* loader : {train_loader_.get(), validation_loader_.get(), test_loader_.get()})
+    summary.skipped_samples += loader ? loader->stats().skipped : 0;
   summary.skipped_steps = scaler_.state().skipped_steps;
   if (scaler_.on()) summary.loss_scale = scaler_.scale();
   if (early_stop_) summary.early_stop = early_stop_->Summary();

@@ -202,7 +202,7 @@ TEST(OpenData, SyntheticTokensKeepTheirType) {
   DataConfig config;
   config.type = "synthetic";
   config.samples = 9;
-  config.tokens = TokensConfig{50, 16};
+  config.tokens = TokensConfig{.vocab = 50, .length = 16};
   config.batch = 4;
   const auto source = OpenData(config, {});
   ASSERT_TRUE(source.ok()) << source.status().ToString();

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/data/cached_dataset.h"
 #include "core/data/memory_dataset.h"
+#include "core/data/prepared_data.h"
 
 namespace tenon {
 namespace {

@@ -94,14 +94,14 @@ TEST(RunSummary, HasEveryKeyInOrder) {
   const auto json = nlohmann::ordered_json::parse(ToJson(summary));
   std::vector<std::string> keys;
   for (const auto& item : json.items()) keys.push_back(item.key());
-  EXPECT_EQ(keys,
-            (std::vector<std::string>{
-                "status",        "reason",         "seed",          "device",      "mode",           "threads",
-                "epochs",        "steps",          "train_loss",    "test_loss",   "test_accuracy",  "test_metrics",
-                "samples_per_s", "step_ms",        "first_step_ms", "peak_rss_mb", "device_peak_mb", "plan_mb",
-                "kernels",       "fusions",        "plan_cache",    "fallbacks",   "copies",         "skipped_samples",
-                "skipped_steps", "weights_sha256", "plugins",       "warnings",    "rank",           "world_size",
-                "schedule",      "accumulate"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{
+                      "status",        "reason",         "seed",           "device",     "mode",
+                      "threads",       "epochs",         "steps",          "train_loss", "test_loss",
+                      "test_accuracy", "test_metrics",   "samples_per_s",  "step_ms",    "data_wait_share",
+                      "first_step_ms", "peak_rss_mb",    "device_peak_mb", "plan_mb",    "kernels",
+                      "fusions",       "plan_cache",     "fallbacks",      "copies",     "skipped_samples",
+                      "skipped_steps", "weights_sha256", "plugins",        "warnings",   "rank",
+                      "world_size",    "schedule",       "accumulate"}));
   EXPECT_TRUE(json["test_loss"].is_null());
   EXPECT_TRUE(json["train_loss"][1].is_null());
   EXPECT_EQ(json["kernels"]["Conv"]["reference"], 1);
