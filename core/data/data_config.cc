@@ -132,14 +132,16 @@ class DataRules {
   }
 
  private:
-  void Refuse(const char* key, const char* why) {
-    if (const ConfigEntry* entry = node_.FindEntry(key))
+  // Complains about a key that is written, and has another value than when it is left out (`given`).
+  void Refuse(const char* key, const char* why, bool given = true) {
+    const ConfigEntry* entry = node_.FindEntry(key);
+    if (entry && given)
       reader_.Fail(entry->key_place, "'{}' does not go with type {}: {}.", reader_.PathTo(key), data_.type, why);
   }
-  void Refuse(const char* section, const char* key, const char* why) {
+  void RefuseIn(const char* section, const char* key, const char* why, bool given) {
     const ConfigNode* map = node_.Find(section);
     const ConfigEntry* entry = map ? map->FindEntry(key) : nullptr;
-    if (entry)
+    if (entry && given)
       reader_.Fail(entry->key_place, "'{}.{}' does not go with type {}: {}.", reader_.PathTo(section), key, data_.type,
                    why);
   }
@@ -154,7 +156,11 @@ class DataRules {
     if (data_.tokens) {
       Refuse("image", "it has 'tokens' already");
       Need("tokens.vocab", data_.tokens->vocab > 0, "a bound of the made-up tokens");
-      for (const char* key : {"unit", "stride", "vocabulary", "lines"}) Refuse("tokens", key, "only a text has it");
+      const TokensConfig& tokens = *data_.tokens;
+      RefuseIn("tokens", "unit", "only a text has it", tokens.unit != TextUnit::kCharacters);
+      RefuseIn("tokens", "stride", "only a text has it", tokens.stride.has_value());
+      RefuseIn("tokens", "vocabulary", "only a text has it", !tokens.vocabulary.empty());
+      RefuseIn("tokens", "lines", "only a text has it", tokens.lines);
     } else {
       Need("image", data_.image.has_value() && !data_.image->shape.empty(),
            "the shape of a sample (image: {shape: [..]}), or 'tokens'");
@@ -184,19 +190,20 @@ class DataRules {
     if (data_.type == "synthetic") return;
     if (data_.type != "text") {
       Refuse("tokens", "only a text and made-up data have tokens");
-      Refuse("buckets", "its samples are all of one size");
-      Refuse("pad", "its samples are all of one size");
+      Refuse("buckets", "its samples are all of one size", !data_.buckets.empty());
+      Refuse("pad", "its samples are all of one size", data_.pad.has_value());
       return;
     }
     Refuse("image", "a text has no pixels");
     Refuse("classes", "the vocabulary says how many there are");
-    Refuse("transforms", "a token is used as it is");
-    Refuse("tokens", "vocab", "the vocabulary comes from the text");
+    Refuse("transforms", "a token is used as it is", !data_.transforms.empty());
+    RefuseIn("tokens", "vocab", "the vocabulary comes from the text", data_.tokens && data_.tokens->vocab > 0);
     const bool lines = data_.tokens && data_.tokens->lines;
     if (lines) {
-      Refuse("tokens", "stride", "with 'lines' a sample is a line");
+      RefuseIn("tokens", "stride", "with 'lines' a sample is a line", data_.tokens->stride.has_value());
     } else {
-      if (const ConfigEntry* entry = node_.FindEntry("buckets"))
+      const ConfigEntry* entry = node_.FindEntry("buckets");
+      if (entry && !data_.buckets.empty())
         reader_.Fail(entry->key_place, "'{}' needs samples of different length ('tokens.lines').",
                      reader_.PathTo("buckets"));
     }
@@ -208,16 +215,17 @@ class DataRules {
   }
 
   void Images() {
+    const ImageConfig image = data_.image.value_or(ImageConfig{});
     if (data_.type == "images") {
-      Refuse("image", "shape", "the size comes from each file");
-      Refuse("image", "pad", "use 'random_crop' with 'pad'");
-      Refuse("image", "resize", "use the transform 'resize'");
+      RefuseIn("image", "shape", "the size comes from each file", !image.shape.empty());
+      RefuseIn("image", "pad", "use 'random_crop' with 'pad'", image.pad > 0);
+      RefuseIn("image", "resize", "use the transform 'resize'", image.resize.has_value());
       return;
     }
-    Refuse("image", "orientation", "only files of images have it");
-    Refuse("image", "fast_shrink", "only files of images have it");
-    Refuse("on_error", "it is read as a whole when the run starts");
-    Refuse("skip_limit", "it is read as a whole when the run starts");
+    RefuseIn("image", "orientation", "only files of images have it", image.orientation);
+    RefuseIn("image", "fast_shrink", "only files of images have it", !image.fast_shrink);
+    Refuse("on_error", "it is read as a whole when the run starts", data_.on_error != OnError::kFail);
+    Refuse("skip_limit", "it is read as a whole when the run starts", data_.skip_limit.has_value());
   }
 
   void TestParts() {
@@ -377,7 +385,7 @@ const ConfigTable& ConfigTableOf(const DataConfig*) {
           Field("workers", &T::workers, Between(0, 256), "threads that prepare batches; 0: the training thread does"),
           Field("on_error", &T::on_error,
                 "images: skip gives the place of a file that cannot be read to the next sample of its batch"),
-          Field("skip_limit", &T::skip_limit, AtLeast(0), "images: more skipped in one epoch end the run"),
+          Field("skip_limit", &T::skip_limit, AtLeast(0), "images: more skipped in one epoch end the run; absent: 100"),
           Field("transforms", &T::transforms, OneKeyForm(), "applied to each sample in this order"),
       },
       CheckData);

@@ -84,15 +84,15 @@ struct DataConfig {
   std::optional<TokensConfig> tokens;   // text; synthetic in place of `image`, where without `classes` the label is
                                         // the next token
   std::vector<std::int64_t> buckets;    // lengths that batches of samples of different length are padded to
-  PadConfig pad;
+  std::optional<PadConfig> pad;
   SplitConfig split;
   std::optional<TestDataConfig> test;  // never together with `split`
   std::int64_t batch = 32;
   bool drop_last = false;
   bool shuffle = true;
-  std::int64_t workers = 1;           // threads that prepare batches; 0: the training thread does
-  OnError on_error = OnError::kFail;  // images: what a file that cannot be read does
-  std::int64_t skip_limit = 100;      // with kSkip: more in one epoch end the run
+  std::int64_t workers = 1;                // threads that prepare batches; 0: the training thread does
+  OnError on_error = OnError::kFail;       // images: what a file that cannot be read does
+  std::optional<std::int64_t> skip_limit;  // with kSkip: more in one epoch end the run; absent: 100
   std::vector<TransformConfig> transforms;
 };
 

@@ -90,7 +90,8 @@ class TextOpener {
   }
 
   Status MakeLines(const Texts& texts) {
-    const TextLines::Options options{tokens_.length, {config_.pad.value, config_.pad.label}};
+    const PadConfig pad = config_.pad.value_or(PadConfig{});
+    const TextLines::Options options{tokens_.length, {pad.value, pad.label}};
     TENON_ASSIGN(parts_.train, TextLines::Create(texts[0], options));
     if (config_.test) {
       TENON_ASSIGN(parts_.test, TextLines::Create(texts[1], options));

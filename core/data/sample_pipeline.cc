@@ -7,6 +7,8 @@ namespace tenon {
 
 namespace {
 
+constexpr std::int64_t kUsualSkipLimit = 100;
+
 // The entries of `transforms`, each where it is applied.
 struct Wishes {
   PictureSpec picture;  // without `scale`
@@ -168,7 +170,7 @@ Result<PreparedData> MakePipeline(const DataConfig& config, std::shared_ptr<cons
   TENON_INVALID_IF(data.mixup_alpha > 0 && data.layout().dtype != DType::kF32,
                    "'mixup' needs samples that are numbers, but these are {}.", NameOf(data.layout().dtype));
   data.skip_unreadable = config.on_error == OnError::kSkip;
-  data.skip_limit = config.skip_limit;
+  data.skip_limit = config.skip_limit.value_or(kUsualSkipLimit);
   data.buckets = config.buckets;
   return data;
 }

@@ -70,8 +70,37 @@ Result<graph::ValueId> AsValues(graph::Graph& graph, const char* kind, graph::Va
   return labels;
 }
 
+// Labels that are shares of each class (one_hot, mixup), [N, C] like the output: the mean over the samples of
+// -sum(labels * LogSoftmax(output)).
+Result<graph::ValueId> AddShares(const SoftmaxCrossEntropyConfig& loss, graph::Graph& graph, graph::ValueId output,
+                                 graph::ValueId labels) {
+  const ValueType out = graph.value(output).type, want = graph.value(labels).type;
+  TENON_INVALID_IF(
+      !(out.shape == want.shape) || out.shape.rank() != 2,
+      "The labels are shares of classes, {}, and the network's output is {}; both must be [batch, classes].",
+      want.ToString(), out.ToString());
+  TENON_INVALID_IF(loss.label_smoothing != 0 || loss.ignore_index || !loss.class_weights.empty(),
+                   "'label_smoothing', 'ignore_index' and 'class_weights' go with labels that are classes; these are "
+                   "shares of classes ('one_hot').");
+  const std::int64_t axis[] = {1};
+  const graph::ValueId axes = graph.AddConstant("loss.axes", Tensor::Of<std::int64_t>(Shape{1}, axis));
+  const Attributes drop = {{"keepdims", std::int64_t{0}}};
+  const graph::ValueId scores[] = {output};
+  TENON_ASSIGN(const graph::ValueId logs, AddNode(graph, {"", "LogSoftmax", {{"axis", axis[0]}}}, scores, "loss.logs"));
+  const graph::ValueId factors[] = {labels, logs};
+  TENON_ASSIGN(const graph::ValueId products, AddNode(graph, {"", "Mul"}, factors, "loss.products"));
+  const graph::ValueId summed[] = {products, axes};
+  TENON_ASSIGN(const graph::ValueId sums, AddNode(graph, {"", "ReduceSum", drop}, summed, "loss.sums"));
+  const graph::ValueId of_samples[] = {sums};
+  TENON_ASSIGN(const graph::ValueId mean, AddNode(graph, {"", "ReduceMean", drop}, of_samples, "loss.mean"));
+  const graph::ValueId of_batch[] = {mean};
+  return AddNode(graph, {"", "Neg"}, of_batch, "loss");
+}
+
 Result<graph::ValueId> Add(const LossConfig& config, graph::Graph& graph, graph::ValueId output,
                            graph::ValueId labels) {
+  const auto* entropy = std::get_if<SoftmaxCrossEntropyConfig>(&config);
+  if (entropy && IsFloating(graph.value(labels).type.dtype)) return AddShares(*entropy, graph, output, labels);
   const LossNode node = std::visit([](const auto& kind) { return NodeOf(kind); }, config);
   if (ComparesValues(config)) {
     TENON_ASSIGN(labels, AsValues(graph, KindOf(config), output, labels));

@@ -11,7 +11,8 @@ int ClassAxis(const SymShape& output, const SymShape& labels);
 
 // Adds a loss, the mean over the batch as one number, after the network's output. `labels`: int64 classes [N, D1 ..] for an
 // output [N, C, D1 ..], or with the classes in its last axis (see ClassAxis); or float32 values of the output's shape (for an
-// output of one column [N] will do); see ComparesValues. An error names both shapes.
+// output of one column [N] will do); see ComparesValues. For softmax_cross_entropy float32 labels [N, C] are shares of the
+// classes. An error names both shapes.
 Result<graph::ValueId> AddLoss(const LossConfig& config, graph::Graph& graph, graph::ValueId output,
                                graph::ValueId labels);
 

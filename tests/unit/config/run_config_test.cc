@@ -106,12 +106,12 @@ TEST(RunConfig, PathsOfOverridesStartFromTheCurrentFolder) {
 
 TEST(RunConfig, TransformsHaveThreeForms) {
   const auto run = Read(
-      "data: {type: csv, path: a.csv, transforms: [one_hot, {normalize: {mean: [1]}}, {type: normalize, std: [2, "
+      "data: {type: csv, path: a.csv, transforms: [one_hot, {random_crop: {size: 3}}, {type: normalize, std: [2, "
       "3]}]}\n"
       "network: {zoo: mlp, args: {hidden: [3]}}\n");
   ASSERT_TRUE(run.ok()) << run.status().ToString();
   EXPECT_EQ(run->data.transforms.size(), 3u);
-  EXPECT_EQ(std::get<NormalizeConfig>(run->data.transforms[1]).mean[0], 1.0);
+  EXPECT_EQ(std::get<RandomCropConfig>(run->data.transforms[1]).size.width, 3);
   EXPECT_EQ(std::get<NormalizeConfig>(run->data.transforms[2]).std[1], 3.0);
 }
 
@@ -165,7 +165,16 @@ TEST(RunConfig, PrintsReadBackTheSame) {
             "data: {type: npy, path: a, labels: b, test: {path: c, labels: d}, transforms: [one_hot, normalize]}\n"
             "network: {layers: [{conv: {out: 6, kernel: [5, 5], name: '1'}}, relu, {linear: {out: 10}}]}\n"),
         std::string("data: {type: synthetic, samples: 10, classes: 3, image: {shape: [4]}, split: {test: 0.25}}\n"
-                    "network: {zoo: mlp, args: {hidden: []}}\ncheckpoint: {steps: 5}\neval: {metrics: []}\n")}) {
+                    "network: {zoo: mlp, args: {hidden: []}}\ncheckpoint: {steps: 5}\neval: {metrics: []}\n"),
+        std::string("data: {type: text, path: a, tokens: bytes}\nnetwork: {zoo: lenet5}\n"),
+        std::string("data: {type: text, path: a, tokens: {lines: true}, buckets: [4, 9], pad: {value: 1}}\n"
+                    "network: {zoo: lenet5}\n"),
+        std::string("data: {type: synthetic, samples: 4, tokens: {vocab: 9}}\nnetwork: {zoo: lenet5}\n"),
+        std::string("data: {type: cifar, path: a, transforms: [{random_crop: {size: 32, pad: 4}}, random_flip]}\n"
+                    "network: {zoo: lenet5}\n"),
+        std::string("data: {type: images, path: p, on_error: skip, image: {scale: 0.5}, transforms: "
+                    "[{random_resized_crop: {size: 32}}, {center_crop: {size: [2, 3]}}, one_hot, mixup]}\n"
+                    "network: {zoo: lenet5}\n")}) {
     const auto run = Read(text);
     ASSERT_TRUE(run.ok()) << run.status().ToString();
     ExpectStable(*run, text);

@@ -129,7 +129,7 @@ TEST(Text, LinesArePadded) {
   const Folder folder;
   DataConfig config = TextConfig(folder.Write("t.txt", "abc\n\na\nbb"), 5);
   config.tokens->lines = true;
-  config.pad.value = 1;
+  config.pad = PadConfig{.value = 1};
   const auto parts = OpenTexts(config);
   ASSERT_TRUE(parts.ok()) << parts.status().ToString();
   const Dataset& lines = *parts->train;
