@@ -3,8 +3,9 @@
 // Q, K, V are [batch, heads, length, width], or [batch, length, heads * width] with the attribute heads above 0; V may
 // have another width. Without K and V, Q holds queries, keys and values side by side: [batch, length, 3 * heads * width], and
 // Y is [batch, length, heads * width]. scale is 1 / sqrt(width) when absent. M is Mask, which broadcasts to [batch, heads, queries, keys]:
-// numbers are added, of bool false is -inf; with causal, keys j > i are -inf too. A key at -inf takes no part, whatever it
-// holds; a query whose keys are all at -inf gives 0 (and LogSumExp -inf), not NaN. Dropout acts on P with ratio `dropout`;
+// numbers are added, of bool false is -inf; with causal, keys j > i are -inf too. A key at -inf takes no part, but it should
+// hold numbers: on a device NaN or infinity of its value may pass. A query whose keys are all at -inf gives 0 (and LogSumExp
+// -inf), not NaN. Dropout acts on P with ratio `dropout`;
 // Random keeps the key and offset of its draws for the gradient. LogSumExp [batch, heads, queries] is the logarithm of
 // the softmax denominator, float (double for double Q). Source: Vaswani et al. 2017, eq. 1; Dao et al. 2022 for what is
 // kept.
