@@ -1,6 +1,6 @@
 // Times training steps of one network: median milliseconds, memory idle after load and at the peak, as one JSON line.
-//   train_step CASE BATCH THREADS SECONDS [fp32|bf16]      CASE: lenet5 (SGD momentum), mlp (Adam), encoder or gpt (AdamW); random
-//   samples and labels
+//   train_step CASE BATCH THREADS SECONDS [fp32|bf16]
+// CASE: lenet5, resnet18_cifar or mobilenet_v2 (SGD momentum), mlp (Adam), encoder or gpt (AdamW); random samples and labels.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -58,12 +58,18 @@ Case FindCase(const std::string& name) {
   if (name == "lenet5")
     return {"network: {zoo: lenet5}\noptimizer: {type: sgd, momentum: 0.9}\n", 0.01, Floats(Shape{1, 28, 28})};
   if (name == "mlp") return {"network: {zoo: mlp}\noptimizer: adam\n", 0.001, Floats(Shape{784})};
+  if (name == "resnet18_cifar")
+    return {"network: {zoo: resnet18, args: {num_classes: 10, stem: cifar}}\noptimizer: {type: sgd, momentum: 0.9}\n",
+            0.01, Floats(Shape{3, 32, 32})};
+  if (name == "mobilenet_v2")
+    return {"network: {zoo: mobilenet_v2, args: {num_classes: 10}}\noptimizer: {type: sgd, momentum: 0.9}\n", 0.01,
+            Floats(Shape{3, 64, 64})};
   if (name == "encoder")
     return {"network: {zoo: transformer_encoder, args: {vocab: 1000}}\noptimizer: adamw\n", 0.001, Tokens(128, false),
             1000};
   if (name == "gpt")
     return {"network: {zoo: gpt, args: {vocab: 96}}\noptimizer: adamw\n", 0.001, Tokens(128, true), 96, 96};
-  std::fprintf(stderr, "There is no case '%s'; cases are lenet5, mlp, encoder and gpt.\n", name.c_str());
+  std::fprintf(stderr, "There is no case '%s'; cases are lenet5, resnet18_cifar, mobilenet_v2, mlp, encoder and gpt.\n", name.c_str());
   std::exit(2);
 }
 
@@ -109,7 +115,7 @@ Status Run(const std::string& name, std::int64_t batch_size, int threads, double
   const Batch batch = RandomBatch(chosen, batch_size, 1);
   std::int64_t step = 0;
   double loss = 0;
-  for (; step < 20; ++step) {
+  for (const double end = Now() + seconds; step < 3 || (step < 20 && Now() < end); ++step) {
     TENON_ASSIGN(loss, runner->Train(batch, chosen.learning_rate, step));
   }
   std::vector<double> times;

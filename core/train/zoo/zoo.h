@@ -5,6 +5,8 @@
 #include "core/train/zoo/gpt.h"
 #include "core/train/zoo/lenet5.h"
 #include "core/train/zoo/mlp.h"
+#include "core/train/zoo/mobilenet_v2.h"
+#include "core/train/zoo/resnet.h"
 #include "core/train/zoo/transformer_encoder.h"
 
 namespace tenon {
@@ -14,6 +16,7 @@ namespace tenon {
 using ZooConfig = std::variant<LeNet5Config,              //
                                MlpConfig,                 //
                                TransformerEncoderConfig,  //
-                               GptConfig>;
+                               GptConfig,                 //
+                               MobileNetV2Config, ResNet18Config, ResNet34Config, ResNet50Config>;
 
 }  // namespace tenon
