@@ -126,9 +126,10 @@ Status Run(const std::string& name, std::int64_t batch_size, int threads, double
   }
   std::sort(times.begin(), times.end());
   std::printf(
-      "{\"step_ms\": %.5f, \"idle_mb\": %.2f, \"peak_mb\": %.2f, \"steps\": %zu, \"loss\": %.4f, \"version\": "
+      "{\"step_ms\": %.5f, \"best_ms\": %.5f, \"idle_mb\": %.2f, \"peak_mb\": %.2f, \"steps\": %zu, \"loss\": %.4f, "
+      "\"version\": "
       "\"%s\"}\n",
-      times[times.size() / 2] * 1e3, idle, RssMb("VmHWM:"), times.size(), loss, TENON_VERSION_STRING);
+      times[times.size() / 2] * 1e3, times[0] * 1e3, idle, RssMb("VmHWM:"), times.size(), loss, TENON_VERSION_STRING);
   return {};
 }
 

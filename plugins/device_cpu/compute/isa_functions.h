@@ -20,6 +20,7 @@
 #include "plugins/device_cpu/compute/reduce.h"
 #include "plugins/device_cpu/compute/reorder.h"
 #include "plugins/device_cpu/compute/softmax.h"
+#include "plugins/device_cpu/compute/winograd.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
 
@@ -30,6 +31,11 @@ int64_t ConvPoolForwardWorkspace(const ConvPoolForwardArgs& args, int64_t thread
 void ConvPoolForward(const ConvPoolForwardArgs& args, float* workspace, const Parallel& pool);
 int64_t ConvPoolBackwardWorkspace(const ConvPoolBackwardArgs& args, int64_t threads);
 void ConvPoolBackward(const ConvPoolBackwardArgs& args, float* workspace, const Parallel& pool);
+
+int64_t WinogradForwardWorkspace(const WinogradForwardArgs& args, int64_t threads);
+void WinogradForward(const WinogradForwardArgs& args, float* workspace, const Parallel& pool);
+int64_t WinogradWeightsWorkspace(const WinogradWeightsArgs& args, int64_t threads);
+void WinogradWeights(const WinogradWeightsArgs& args, float* workspace, const Parallel& pool);
 
 void MaxPool(const MaxPoolArgs& args, const Parallel& pool);
 void MaxPoolGrad(const MaxPoolGradArgs& args, const Parallel& pool);

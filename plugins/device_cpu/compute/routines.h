@@ -21,6 +21,7 @@
 #include "plugins/device_cpu/compute/reduce.h"
 #include "plugins/device_cpu/compute/reorder.h"
 #include "plugins/device_cpu/compute/softmax.h"
+#include "plugins/device_cpu/compute/winograd.h"
 
 namespace tenon::cpu {
 
@@ -37,6 +38,11 @@ struct Routines {
   void (*conv_pool_forward)(const ConvPoolForwardArgs&, float* workspace, const Parallel&);
   int64_t (*conv_pool_backward_workspace)(const ConvPoolBackwardArgs&, int64_t threads);
   void (*conv_pool_backward)(const ConvPoolBackwardArgs&, float* workspace, const Parallel&);
+
+  int64_t (*winograd_forward_workspace)(const WinogradForwardArgs&, int64_t threads);
+  void (*winograd_forward)(const WinogradForwardArgs&, float* workspace, const Parallel&);
+  int64_t (*winograd_weights_workspace)(const WinogradWeightsArgs&, int64_t threads);
+  void (*winograd_weights)(const WinogradWeightsArgs&, float* workspace, const Parallel&);
 
   void (*max_pool)(const MaxPoolArgs&, const Parallel&);
   void (*max_pool_grad)(const MaxPoolGradArgs&, const Parallel&);

@@ -70,6 +70,7 @@ using FusedList = std::vector<tenon_fused_def>;
 void AddAllFiniteKernels(KernelList& kernels);
 void AddConvKernels(KernelList& kernels);
 void AddOneDnnConvKernels(KernelList& kernels);
+void AddWinogradKernels(KernelList& kernels);
 void AddConvFused(FusedList& fused);
 void AddGemmKernels(KernelList& kernels);
 void AddGemmFused(FusedList& fused);

@@ -6,6 +6,7 @@ namespace tenon::cpu {
 sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
   static const KernelList kernels = [] {
     KernelList list;
+    AddWinogradKernels(list);
 #if TENON_HAVE_ONEDNN
     AddOneDnnConvKernels(list);
 #endif

@@ -1,0 +1,191 @@
+// Convolutions of 3x3 windows with steps of 1 by Winograd's algorithm, alone and with Relu, and their gradients.
+#include "plugins/device_cpu/kernels/conv_geometry.h"
+#include "plugins/device_cpu/kernels/support.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Below so many tiles of 2x2 outputs the transform of the weights costs more than the products that it saves (README.md).
+constexpr int64_t kFewestTiles = 96;
+
+// `x` and `w` describe the convolution of which the node is a part, `y` its output.
+bool SupportsWinograd(const sdk::Query& query, const std::string& prefix, sdk::Value x, sdk::Value w, sdk::Value y,
+                      sdk::Reason& reason) {
+  if (!AllF32(query, reason) || !SupportsConv(query.attributes(), prefix.c_str(), x, w, reason)) return false;
+  if (x.rank() != 4) return reason.No("The rank is ", x.rank(), "; this kernel convolves images.");
+  if (!x.dims().Known() || !w.dims().Known() || !y.dims().Known()) return reason.No("A dim is not known.");
+  const sdk::Attributes a = query.attributes();
+  if (w.dim(2) != 3 || w.dim(3) != 3) return reason.No("The window is not 3x3.");
+  for (const char* const name : {"strides", "dilations"})
+    for (const int64_t step : a.Ints(prefix + name))
+      if (step != 1) return reason.No(std::string_view(name), " has a ", step, "; this kernel takes 1.");
+  if (a.Int(prefix + "group", 1) != 1) return reason.No("There are groups; this kernel takes one.");
+  for (const int64_t pad : a.Ints(prefix + "pads"))
+    if (pad > 2) return reason.No("A pad is ", pad, "; this kernel takes at most 2.");
+  if (w.dim(0) % 16 != 0 || w.dim(1) % 16 != 0)
+    return reason.No("There are ", w.dim(1), " and ", w.dim(0), " channels; this kernel takes multiples of 16.");
+  const int64_t tiles = y.dim(0) * ((y.dim(2) + 1) / 2) * ((y.dim(3) + 1) / 2);
+  return tiles >= kFewestTiles ||
+         reason.No("There are ", tiles, " tiles of 2x2 outputs; this kernel pays from ", kFewestTiles, " on.");
+}
+
+WinogradShape WinogradShapeOf(const ConvWindows& windows, sdk::Dims x, sdk::Dims w) {
+  const ConvPoolShape& s = windows.shape;
+  return {x[0], x[1], x[2], x[3], w[0], s.pad_top, s.pad_left, s.pad_bottom, s.pad_right};
+}
+
+// The convolution that computes the gradient of the data of `s`.
+WinogradShape Turned(const WinogradShape& s) {
+  return {s.n, s.oc, s.OutH(), s.OutW(), s.c, 2 - s.pad_top, 2 - s.pad_left, 2 - s.pad_bottom, 2 - s.pad_right};
+}
+
+double CostOf(sdk::Value y, sdk::Value w) {
+  return static_cast<double>(y.elements()) * static_cast<double>(w.dim(1)) / 20.0 + 4000;
+}
+
+bool IsRelu(std::string_view op_type) { return op_type.substr(0, 8) == "ConvRelu"; }
+
+// Conv(x, w, b) and ConvRelu(x, w, b).
+class WinogradConv : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    return SupportsWinograd(query, IsRelu(query.op_type()) ? "c." : "", query.input(0), query.input(1), query.output(0),
+                            reason);
+  }
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    const uint32_t inputs[] = {kNhwc, 0, 0}, outputs[] = {kNhwc};
+    emitter.Emit(CostOf(query.output(0), query.input(1)), inputs, query.input_count(), outputs, 1);
+  }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    args_.relu = IsRelu(query.op_type());
+    windows_ = ReadWindows(query.attributes(), args_.relu ? "c." : "", nullptr, 4);
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    args_.shape = WinogradShapeOf(windows_, args.input(0).dims(), args.input(1).dims());
+    SetThreads(args);
+    result.Workspace(static_cast<uint64_t>(routines().winograd_forward_workspace(args_, threads_)));
+    result.Algorithm(3, "winograd");
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    WinogradForwardArgs a = args_;
+    a.x = call.in<float>(0);
+    a.weights = call.in<float>(1);
+    if (call.has_input(2)) a.bias = call.in<float>(2);
+    a.y = call.out<float>(0);
+    KernelPool pool(host(), error, threads_);
+    routines().winograd_forward(a, call.workspace<float>(), pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  ConvWindows windows_;
+  WinogradForwardArgs args_;
+};
+
+// Where the operands of a gradient are; -1: it has none. Results: dx, dw, db.
+struct GradRoles {
+  int x, w, y, dy;
+  int dx, dw, db;
+};
+GradRoles RolesOf(std::string_view op_type) {
+  if (op_type == "ConvInputGrad") return {-1, 1, -1, 0, 0, -1, -1};
+  if (op_type == "ConvWeightGrad") return {0, -1, -1, 1, -1, 0, 1};
+  return {0, 1, 2, 3, 0, 1, 2};  // ConvReluGrad
+}
+
+// ConvInputGrad(dy, w) -> dx, ConvWeightGrad(x, dy) -> dw, db and ConvReluGrad(x, w, y, dy) -> dx, dw, db.
+class WinogradGrad : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    const GradRoles r = RolesOf(query.op_type());
+    const auto operand = [&](int input, int output) {
+      return input >= 0 ? query.input(static_cast<uint32_t>(input)) : query.output(static_cast<uint32_t>(output));
+    };
+    return SupportsWinograd(query, IsRelu(query.op_type()) ? "c." : "", operand(r.x, r.dx), operand(r.w, r.dw),
+                            operand(r.dy, 0), reason);
+  }
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    const GradRoles r = RolesOf(query.op_type());
+    uint32_t inputs[4] = {}, outputs[3] = {};
+    for (const int image : {r.x, r.y, r.dy})
+      if (image >= 0) inputs[image] = kNhwc;
+    if (r.dx >= 0 && query.has_output(static_cast<uint32_t>(r.dx))) outputs[r.dx] = kNhwc;
+    const sdk::Value w = r.w >= 0 ? query.input(static_cast<uint32_t>(r.w)) : query.output(static_cast<uint32_t>(r.dw));
+    emitter.Emit(CostOf(query.input(static_cast<uint32_t>(r.dy)), w), inputs, query.input_count(), outputs,
+                 query.output_count());
+  }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    roles_ = RolesOf(query.op_type());
+    windows_ = ReadWindows(query.attributes(), IsRelu(query.op_type()) ? "c." : "", nullptr, 4);
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    const sdk::Value x = roles_.x >= 0 ? args.input(static_cast<uint32_t>(roles_.x)) : args.output(0);
+    const sdk::Value w = roles_.w >= 0 ? args.input(static_cast<uint32_t>(roles_.w)) : args.output(0);
+    weights_.shape = WinogradShapeOf(windows_, x.dims(), w.dims());
+    data_.shape = Turned(weights_.shape);
+    data_.turned = true;
+    SetThreads(args);
+    int64_t bytes = 0;
+    if (Wants(args, roles_.dx)) bytes = routines().winograd_forward_workspace(data_, threads_);
+    if (Wants(args, roles_.dw) || Wants(args, roles_.db))
+      bytes = std::max(bytes, routines().winograd_weights_workspace(weights_, threads_) + SpareBytes(args));
+    result.Workspace(static_cast<uint64_t>(bytes));
+    result.Algorithm(3, "winograd");
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    const float* const dy = call.in<float>(static_cast<uint32_t>(roles_.dy));
+    const float* const mask = roles_.y >= 0 ? call.in<float>(static_cast<uint32_t>(roles_.y)) : nullptr;
+    KernelPool pool(host(), error, threads_);
+    if (Wants(call, roles_.dx)) {
+      WinogradForwardArgs a = data_;
+      a.x = dy, a.mask = mask;
+      a.weights = call.in<float>(static_cast<uint32_t>(roles_.w));
+      a.y = call.out<float>(static_cast<uint32_t>(roles_.dx));
+      routines().winograd_forward(a, call.workspace<float>(), pool.parallel());
+    }
+    if (Wants(call, roles_.dw) || Wants(call, roles_.db)) {
+      WinogradWeightsArgs a = weights_;
+      a.x = call.in<float>(static_cast<uint32_t>(roles_.x));
+      a.dy = dy, a.mask = mask;
+      // Weights that nobody asked for are thrown away.
+      const int64_t bytes = routines().winograd_weights_workspace(a, threads_);
+      a.dw = Wants(call, roles_.dw) ? call.out<float>(static_cast<uint32_t>(roles_.dw))
+                                    : call.workspace<float>() + bytes / static_cast<int64_t>(sizeof(float));
+      if (Wants(call, roles_.db)) a.db = call.out<float>(static_cast<uint32_t>(roles_.db));
+      routines().winograd_weights(a, call.workspace<float>(), pool.parallel());
+    }
+    return pool.code();
+  }
+
+ private:
+  template <class T>
+  static bool Wants(const T& operands, int output) {
+    return output >= 0 && operands.has_output(static_cast<uint32_t>(output));
+  }
+  // For the gradient of the weights where only that of the bias is wanted.
+  int64_t SpareBytes(const sdk::PlanArgs& args) const {
+    const WinogradShape& s = weights_.shape;
+    return Wants(args, roles_.dw) ? 0 : 9 * s.c * s.oc * static_cast<int64_t>(sizeof(float));
+  }
+
+  GradRoles roles_{};
+  ConvWindows windows_;
+  WinogradForwardArgs data_;
+  WinogradWeightsArgs weights_;
+};
+
+}  // namespace
+
+void AddWinogradKernels(KernelList& kernels) {
+  kernels.push_back(Def<WinogradConv>("", "Conv", "conv_winograd"));
+  kernels.push_back(Def<WinogradConv>(kDomain, "ConvRelu", "conv_relu_winograd"));
+  kernels.push_back(Def<WinogradGrad>("tenon", "ConvInputGrad", "conv_input_grad_winograd"));
+  kernels.push_back(Def<WinogradGrad>("tenon", "ConvWeightGrad", "conv_weight_grad_winograd"));
+  kernels.push_back(Def<WinogradGrad>(kDomain, "ConvReluGrad", "conv_relu_grad_winograd"));
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,118 @@
+// Winograd's convolution against plain sums in double precision: values and error, with every kind of border.
+#include "plugins/device_cpu/tests/support.h"
+
+namespace tenon::cpu {
+namespace {
+
+struct Places {
+  const WinogradShape& s;
+  // Element of weights, x and y.
+  int64_t w(int64_t oc, int64_t c, int64_t k) const { return (oc * s.c + c) * 9 + k; }
+  int64_t x(int64_t n, int64_t c, int64_t h, int64_t w) const { return ((n * s.h + h) * s.w + w) * s.c + c; }
+  int64_t y(int64_t n, int64_t oc, int64_t h, int64_t w) const {
+    return ((n * s.OutH() + h) * s.OutW() + w) * s.oc + oc;
+  }
+};
+
+// f(index of x, of w, of y) for each product of the convolution.
+template <class F>
+void ForEachProduct(const WinogradShape& s, const F& f) {
+  const Places at{s};
+  for (int64_t n = 0; n < s.n; ++n)
+    for (int64_t oc = 0; oc < s.oc; ++oc)
+      for (int64_t oh = 0; oh < s.OutH(); ++oh)
+        for (int64_t ow = 0; ow < s.OutW(); ++ow)
+          for (int64_t k = 0; k < 9; ++k) {
+            const int64_t h = oh - s.pad_top + k / 3, w = ow - s.pad_left + k % 3;
+            if (h < 0 || w < 0 || h >= s.h || w >= s.w) continue;
+            for (int64_t c = 0; c < s.c; ++c) f(at.x(n, c, h, w), at.w(oc, c, k), at.y(n, oc, oh, ow));
+          }
+}
+
+const WinogradShape kShapes[] = {
+    {2, 16, 8, 8, 32, 1, 1, 1, 1},   {1, 32, 7, 9, 48, 1, 1, 1, 1}, {3, 16, 4, 5, 16, 0, 0, 0, 0},
+    {1, 48, 3, 3, 16, 2, 2, 2, 2},   {2, 16, 6, 6, 64, 0, 1, 2, 1}, {1, 16, 1, 1, 16, 1, 1, 1, 1},
+    {5, 64, 12, 12, 64, 1, 1, 1, 1},
+};
+
+void ExpectClose(const Array<float>& got, const std::vector<double>& want, double relative, const char* what,
+                 const Routines* r) {
+  double largest = 0, squares = 0, error = 0;
+  for (int64_t i = 0; i < got.size(); ++i) {
+    const double w = want[static_cast<size_t>(i)], e = got[i] - w;
+    largest = std::max(largest, std::abs(w));
+    squares += w * w;
+    error += e * e;
+  }
+  EXPECT_LE(std::sqrt(error), relative * std::sqrt(squares)) << what << " " << r->isa;
+  for (int64_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], want[static_cast<size_t>(i)], 20 * relative * largest) << what << " " << i << " " << r->isa;
+}
+
+TEST(Winograd, AgreesWithDoublePrecision) {
+  for (const Routines* r : AllRoutines())
+    for (const WinogradShape& s : kShapes)
+      for (const bool masked : {false, true}) {
+        const int64_t xs = s.n * s.c * s.h * s.w, ys = s.n * s.oc * s.OutH() * s.OutW(), ws = s.oc * s.c * 9;
+        const auto x = Random(xs, 1), w = Random(ws, 2), bias = Random(s.oc, 3), dy = Random(ys, 4), y = Random(ys, 5);
+        std::vector<double> want_y(static_cast<size_t>(ys)), want_dx(static_cast<size_t>(xs)),
+            want_dw(static_cast<size_t>(ws)), want_db(static_cast<size_t>(s.oc));
+        for (int64_t i = 0; i < ys; ++i) want_y[static_cast<size_t>(i)] = bias[i % s.oc];
+        const auto g = [&](int64_t i) { return masked && y[i] <= 0 ? 0.0 : static_cast<double>(dy[i]); };
+        for (int64_t i = 0; i < ys; ++i) want_db[static_cast<size_t>(i % s.oc)] += g(i);
+        ForEachProduct(s, [&](int64_t ix, int64_t iw, int64_t iy) {
+          want_y[static_cast<size_t>(iy)] += static_cast<double>(x[ix]) * w[iw];
+          want_dx[static_cast<size_t>(ix)] += g(iy) * w[iw];
+          want_dw[static_cast<size_t>(iw)] += g(iy) * x[ix];
+        });
+        Array<float> got_y(ys), got_dx(xs), got_dw(ws), got_db(s.oc);
+        for (const bool relu : {false, true}) {
+          WinogradForwardArgs f;
+          f.shape = s, f.x = x.get(), f.weights = w.get(), f.bias = bias.get(), f.y = got_y.get(), f.relu = relu;
+          Workspace space(r->winograd_forward_workspace(f, 2));
+          r->winograd_forward(f, space.get(), Threads(2));
+          if (relu)
+            for (double& value : want_y) value = std::max(value, 0.0);
+          ExpectClose(got_y, want_y, 4e-7, "y", r);
+        }
+        WinogradForwardArgs d;
+        d.shape = {s.n,           s.oc,           s.OutH(),         s.OutW(),       s.c,
+                   2 - s.pad_top, 2 - s.pad_left, 2 - s.pad_bottom, 2 - s.pad_right};
+        d.x = dy.get(), d.mask = masked ? y.get() : nullptr, d.weights = w.get(), d.y = got_dx.get(), d.turned = true;
+        Workspace data_space(r->winograd_forward_workspace(d, 1));
+        r->winograd_forward(d, data_space.get(), {});
+        ExpectClose(got_dx, want_dx, 4e-7, "dx", r);
+        WinogradWeightsArgs a;
+        a.shape = s, a.x = x.get(), a.dy = dy.get(), a.mask = d.mask, a.dw = got_dw.get(), a.db = got_db.get();
+        Workspace weights_space(r->winograd_weights_workspace(a, 2));
+        r->winograd_weights(a, weights_space.get(), Threads(2));
+        ExpectClose(got_dw, want_dw, 1e-6, "dw", r);
+        ExpectClose(got_db, want_db, 1e-6, "db", r);
+      }
+}
+
+TEST(Winograd, GivesTheSameBitsForAnyNumberOfThreads) {
+  for (const Routines* r : AllRoutines()) {
+    const WinogradShape s{16, 64, 12, 12, 64, 1, 1, 1, 1};
+    const auto x = Random(s.n * s.c * s.h * s.w, 1), w = Random(s.oc * s.c * 9, 2),
+               dy = Random(s.n * s.oc * s.h * s.w, 3);
+    std::vector<Array<float>> y, dw;
+    for (const int64_t threads : {1, 3}) {
+      y.emplace_back(dy.size());
+      dw.emplace_back(w.size());
+      WinogradForwardArgs f;
+      f.shape = s, f.x = x.get(), f.weights = w.get(), f.y = y.back().get();
+      Workspace space(r->winograd_forward_workspace(f, threads));
+      r->winograd_forward(f, space.get(), Threads(threads));
+      WinogradWeightsArgs a;
+      a.shape = s, a.x = x.get(), a.dy = dy.get(), a.dw = dw.back().get();
+      Workspace weights_space(r->winograd_weights_workspace(a, threads));
+      r->winograd_weights(a, weights_space.get(), Threads(threads));
+    }
+    for (int64_t i = 0; i < y[0].size(); ++i) ASSERT_EQ(y[0][i], y[1][i]) << r->isa;
+    for (int64_t i = 0; i < dw[0].size(); ++i) ASSERT_EQ(dw[0][i], dw[1][i]) << r->isa;
+  }
+}
+
+}  // namespace
+}  // namespace tenon::cpu
