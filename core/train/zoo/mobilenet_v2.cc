@@ -29,7 +29,7 @@ class MobileNetLayers {
     Relu6("features.18.2");
     layers_.Add("global_average_pool", {{"name", "avgpool"}});
     layers_.Add("flatten", {{"name", "flatten"}});
-    layers_.Add("dropout", {{"name", "classifier.0"}, {"ratio", 0.2}});
+    layers_.Add("dropout", {{"name", "classifier.0"}, {"ratio", config.dropout}});
     layers_.Add("linear", {{"name", "classifier.1"}, {"out", config.num_classes}, {"init", InitNode("normal", 0.01)}});
     return layers_.Take();
   }
@@ -91,6 +91,7 @@ const ConfigTable& ConfigTableOf(const MobileNetV2Config*) {
       Table<T>("Inverted residuals with depthwise convolutions, for three input channels.",
                {
                    Field("num_classes", &T::num_classes, AtLeast(1), "outputs of the last layer"),
+                   Field("dropout", &T::dropout, AtLeast(0) & Below(1), "share of values set to 0 before the last layer"),
                });
   return table;
 }

@@ -111,9 +111,32 @@ void StatsOfPlanes(const BatchNormStatsArgs& a, int64_t c) {
   a.var[c] = static_cast<float>(sum[0] * share);
 }
 
-TENON_INLINE Vec Finish(const BatchNormApplyArgs& a, Vec x, Vec factor, Vec shift) {
-  const Vec y = x * factor + shift;
-  return a.relu ? Relu(y) : y;
+// The `count` values at `at`.
+TENON_INLINE Vec Finish(const BatchNormApplyArgs& a, int64_t at, int64_t count, Vec factor, Vec shift) {
+  Vec y = LoadPartial(a.x + at, count) * factor + shift;
+  if (a.residual != nullptr) y += LoadPartial(a.residual + at, count);
+  if (!a.limits.limited) return y;
+  const Vec low = Set(a.limits.low), high = Set(a.limits.high);
+  y = y < low ? low : y;
+  return y > high ? high : y;
+}
+
+// What of the gradient at `at` passes; x is the value there.
+TENON_INLINE Vec Passed(const BatchNormGradArgs& a, int64_t at, int64_t count, Vec x, Vec factor, Vec shift) {
+  const Vec dy = LoadPartial(a.dy + at, count);
+  switch (a.mask) {
+    case BatchNormMask::kNone:
+      return dy;
+    case BatchNormMask::kAboveZero:
+      return KeepWhere(~(x * factor + shift <= Zero()), dy);
+    case BatchNormMask::kInside: {
+      const Vec z = x * factor + shift;
+      return KeepWhere(~((z < Set(a.limits.low)) | (z > Set(a.limits.high))), dy);
+    }
+    case BatchNormMask::kOutputAboveZero:
+      return KeepWhere(~(LoadPartial(a.y + at, count) <= Zero()), dy);
+  }
+  return dy;
 }
 
 template <int NV, bool kWhole>
@@ -129,7 +152,7 @@ void ApplyLanes(const BatchNormApplyArgs& a, int64_t c) {
   for (int64_t r = 0; r < s.outer; ++r) {
     TENON_UNROLL for (int v = 0; v < NV; ++v) {
       const int64_t at = r * s.channels + c + v * kLanes, count = kWhole ? kLanes : CountOf<NV>(left, v);
-      StorePartial(a.y + at, Finish(a, LoadPartial(a.x + at, count), factor[v], shift[v]), count);
+      StorePartial(a.y + at, Finish(a, at, count, factor[v], shift[v]), count);
     }
   }
 }
@@ -142,7 +165,7 @@ void ApplyPlanes(const BatchNormApplyArgs& a, int64_t c) {
     const int64_t base = (n * s.channels + c) * s.inner;
     for (int64_t i = 0; i < s.inner; i += kLanes) {
       const int64_t count = Min(kLanes, s.inner - i);
-      StorePartial(a.y + base + i, Finish(a, LoadPartial(a.x + base + i, count), factor, shift), count);
+      StorePartial(a.y + base + i, Finish(a, base + i, count, factor, shift), count);
     }
   }
 }
@@ -151,66 +174,69 @@ template <int NV, bool kWhole>
 void GradLanes(const BatchNormGradArgs& a, int64_t c) {
   const BatchNormShape& s = a.shape;
   const int64_t left = s.channels - c;
-  Vec mean[NV], root[NV], sum[NV][2];
+  Vec mean[NV], root[NV], factor[NV], shift[NV], sum[NV][2];
   TENON_UNROLL for (int v = 0; v < NV; ++v) {
-    mean[v] = LoadPartial(a.mean + c + v * kLanes, CountOf<NV>(left, v));
-    root[v] = LoadPartial(a.inv_std + c + v * kLanes, CountOf<NV>(left, v));
+    const int64_t at = c + v * kLanes, count = CountOf<NV>(left, v);
+    mean[v] = LoadPartial(a.mean + at, count);
+    root[v] = LoadPartial(a.inv_std + at, count);
+    factor[v] = LoadPartial(a.scale + at, count) * root[v];
+    shift[v] = a.bias == nullptr ? Zero() : LoadPartial(a.bias + at, count) - mean[v] * factor[v];
   }
-  const auto load = [&](const float* from, int64_t r, int v) {
-    const float* at = from + r * s.channels + c + v * kLanes;
-    return kWhole ? Load(at) : LoadPartial(at, CountOf<NV>(left, v));
-  };
+  const auto count_of = [&](int v) { return kWhole ? kLanes : CountOf<NV>(left, v); };
+  const auto place = [&](int64_t r, int v) { return r * s.channels + c + v * kLanes; };
   SumRows<2, NV>(
       s.outer,
       [&](int64_t r, int v, Vec(&t)[2]) {
-        t[0] = load(a.dy, r, v);
-        t[1] = t[0] * ((load(a.x, r, v) - mean[v]) * root[v]);
+        const Vec x = LoadPartial(a.x + place(r, v), count_of(v));
+        t[0] = Passed(a, place(r, v), count_of(v), x, factor[v], shift[v]);
+        t[1] = t[0] * ((x - mean[v]) * root[v]);
       },
       sum);
   const Vec share = Set(a.training ? 1.0f / static_cast<float>(s.outer) : 0.0f);
-  Vec factor[NV], b[NV], g[NV];
+  Vec b[NV], g[NV];
   TENON_UNROLL for (int v = 0; v < NV; ++v) {
     const int64_t at = c + v * kLanes, count = CountOf<NV>(left, v);
     StorePartial(a.d_bias + at, sum[v][0], count);
     StorePartial(a.d_scale + at, sum[v][1], count);
-    factor[v] = LoadPartial(a.scale + at, count) * root[v];
     b[v] = sum[v][0] * share;
     g[v] = sum[v][1] * share * root[v];
   }
-  if (a.dx == nullptr) return;
+  if (a.dx == nullptr && a.d_residual == nullptr) return;
   for (int64_t r = 0; r < s.outer; ++r) {
     TENON_UNROLL for (int v = 0; v < NV; ++v) {
-      const Vec dy = load(a.dy, r, v), x = load(a.x, r, v);
-      StorePartial(a.dx + r * s.channels + c + v * kLanes, factor[v] * (dy - b[v] - (x - mean[v]) * g[v]),
-                   kWhole ? kLanes : CountOf<NV>(left, v));
+      const int64_t at = place(r, v), count = count_of(v);
+      const Vec x = LoadPartial(a.x + at, count), dy = Passed(a, at, count, x, factor[v], shift[v]);
+      if (a.d_residual != nullptr) StorePartial(a.d_residual + at, dy, count);
+      if (a.dx != nullptr) StorePartial(a.dx + at, factor[v] * (dy - b[v] - (x - mean[v]) * g[v]), count);
     }
   }
 }
 
 void GradPlanes(const BatchNormGradArgs& a, int64_t c) {
   const BatchNormShape& s = a.shape;
-  const float root = a.inv_std[c];
-  const Vec mean = Set(a.mean[c]);
+  const float root = a.inv_std[c], f = a.scale[c] * root;
+  const Vec mean = Set(a.mean[c]), factor = Set(f), shift = Set(a.bias == nullptr ? 0.0f : a.bias[c] - a.mean[c] * f);
   double sum[2];
   SumPlanes<2>(
       s, c,
       [&](int64_t at, int64_t count, Vec(&t)[2]) {
-        t[0] = LoadPartial(a.dy + at, count);
+        t[0] = Passed(a, at, count, LoadPartial(a.x + at, count), factor, shift);
         t[1] = t[0] * Centred(a.x + at, count, mean) * Set(root);
       },
       sum);
   a.d_bias[c] = static_cast<float>(sum[0]);
   a.d_scale[c] = static_cast<float>(sum[1]);
-  if (a.dx == nullptr) return;
+  if (a.dx == nullptr && a.d_residual == nullptr) return;
   const double share = a.training ? 1.0 / static_cast<double>(s.outer * s.inner) : 0.0;
-  const Vec factor = Set(a.scale[c] * root), b = Set(static_cast<float>(sum[0] * share));
+  const Vec b = Set(static_cast<float>(sum[0] * share));
   const Vec g = Set(static_cast<float>(sum[1] * share * static_cast<double>(root)));
   for (int64_t n = 0; n < s.outer; ++n) {
     const int64_t base = (n * s.channels + c) * s.inner;
     for (int64_t i = 0; i < s.inner; i += kLanes) {
-      const int64_t count = Min(kLanes, s.inner - i);
-      const Vec dy = LoadPartial(a.dy + base + i, count), x = LoadPartial(a.x + base + i, count);
-      StorePartial(a.dx + base + i, factor * (dy - b - (x - mean) * g), count);
+      const int64_t at = base + i, count = Min(kLanes, s.inner - i);
+      const Vec x = LoadPartial(a.x + at, count), dy = Passed(a, at, count, x, factor, shift);
+      if (a.d_residual != nullptr) StorePartial(a.d_residual + at, dy, count);
+      if (a.dx != nullptr) StorePartial(a.dx + at, factor * (dy - b - (x - mean) * g), count);
     }
   }
 }

@@ -18,7 +18,13 @@ struct BatchNormStatsArgs {
   float* var = nullptr;
 };
 
-// y = (x - mean) * inv_std * scale + bias, then max(0, .) if relu. y may be x.
+// What follows the normalisation: nothing, or limits low and high (NaN passes).
+struct BatchNormLimits {
+  bool limited = false;
+  float low = 0, high = 0;
+};
+
+// y = limits((x - mean) * inv_std * scale + bias + residual). residual [shape of x] or null. y may be x or residual.
 struct BatchNormApplyArgs {
   BatchNormShape shape;
   const float* x = nullptr;
@@ -26,13 +32,19 @@ struct BatchNormApplyArgs {
   const float* inv_std = nullptr;
   const float* scale = nullptr;
   const float* bias = nullptr;
-  bool relu = false;
+  const float* residual = nullptr;
+  BatchNormLimits limits;
   float* y = nullptr;
 };
 
+// Where the gradient of y passes: everywhere; where the value before the limits is above 0 (Relu), or not outside of them
+// (Clip), which is computed again from x; or where y is above 0. NaN lets it pass.
+enum class BatchNormMask : uint32_t { kNone, kAboveZero, kInside, kOutputAboveZero };
+
 // With h = (x - mean) * inv_std: d_bias = sum dy, d_scale = sum dy h, and (training: mean and inv_std came from x)
 // dx = scale * inv_std * (dy - d_bias / m - h d_scale / m), m = outer * inner; else dx = scale * inv_std * dy.
-// d_scale and d_bias must be given; dx may be null, or dy.
+// dy is masked first; d_residual, if not null, takes what passes.
+// d_scale and d_bias must be given; dx may be null; dx or d_residual may be dy.
 struct BatchNormGradArgs {
   BatchNormShape shape;
   const float* x = nullptr;
@@ -40,8 +52,13 @@ struct BatchNormGradArgs {
   const float* mean = nullptr;
   const float* inv_std = nullptr;
   const float* scale = nullptr;
+  const float* bias = nullptr;  // for kAboveZero and kInside
+  const float* y = nullptr;     // for kOutputAboveZero
+  BatchNormMask mask = BatchNormMask::kNone;
+  BatchNormLimits limits;
   bool training = true;
   float* dx = nullptr;
+  float* d_residual = nullptr;
   float* d_scale = nullptr;
   float* d_bias = nullptr;
 };

@@ -1,10 +1,29 @@
-// BatchNormalization, inference and training, and its gradient.
+// BatchNormalization, inference and training, alone and with what follows it (Relu, Clip, or an addition and Relu), and the
+// gradients.
 #include <cmath>
+#include <limits>
 
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
 namespace {
+
+constexpr std::string_view kRelu = "BatchNormRelu", kClip = "BatchNormClip", kAddRelu = "BatchNormAddRelu";
+constexpr std::string_view kReluGrad = "BatchNormReluGrad", kClipGrad = "BatchNormClipGrad";
+constexpr std::string_view kAddReluGrad = "BatchNormAddReluGrad";
+
+// What an operator type of this file means.
+struct Variant {
+  bool fused, relu, clip, add;
+};
+Variant VariantOf(std::string_view op_type) {
+  const auto is = [&](std::string_view a, std::string_view b) { return op_type == a || op_type == b; };
+  const bool clip = is(kClip, kClipGrad), add = is(kAddRelu, kAddReluGrad), relu = add || is(kRelu, kReluGrad);
+  return {relu || clip, relu, clip, add};
+}
+
+// Attributes of the normalisation in a fused node are those of the pattern's value %n.
+std::string Name(const Variant& v, const char* attribute) { return (v.fused ? "n." : "") + std::string(attribute); }
 
 // [N, C, ...] as [outer][channels][inner]; a vector is one channel.
 BatchNormShape ShapeOf(sdk::Value x) {
@@ -19,22 +38,38 @@ BatchNormShape ShapeOf(sdk::Value x) {
 
 double Cost(sdk::Value x) { return x.dims().Known() ? 1.0 * static_cast<double>(x.elements()) : 1000; }
 
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Bounds of a Clip are inputs `first` and `first + 1`, each of which may be absent.
+BatchNormLimits LimitsOf(const Variant& v, const sdk::Call& call, uint32_t first) {
+  if (v.relu) return {true, 0.0f, kInfinity};
+  if (!v.clip) return {};
+  const auto bound = [&](uint32_t input, float absent) {
+    return call.has_input(input) ? *call.in<float>(input) : absent;
+  };
+  return {true, bound(first, -kInfinity), bound(first + 1, kInfinity)};
+}
+
+// Inputs x, scale, bias, mean, var [, min, max | , residual]; outputs y, new mean and var, and the statistics that y used.
 class BatchNorm : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
 
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    const bool add = VariantOf(query.op_type()).add;
     for (const uint32_t layout : {0u, uint32_t{kNhwc}}) {
       if (layout != 0 && query.input(0).rank() != 4) continue;
-      const uint32_t inputs[] = {layout, 0, 0, 0, 0}, outputs[] = {layout, 0, 0, 0, 0};
+      const uint32_t inputs[] = {layout, 0, 0, 0, 0, add ? layout : 0, 0}, outputs[] = {layout, 0, 0, 0, 0};
       emitter.Emit(Cost(query.input(0)), inputs, query.input_count(), outputs, query.output_count());
     }
   }
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    training_ = query.attributes().Int("training_mode", 0) != 0;
-    epsilon_ = static_cast<float>(query.attributes().Float("epsilon", 1e-5));
-    momentum_ = static_cast<float>(query.attributes().Float("momentum", 0.9));
+    variant_ = VariantOf(query.op_type());
+    const sdk::Attributes attributes = query.attributes();
+    training_ = attributes.Int(Name(variant_, "training_mode"), 0) != 0;
+    epsilon_ = static_cast<float>(attributes.Float(Name(variant_, "epsilon"), 1e-5));
+    momentum_ = static_cast<float>(attributes.Float(Name(variant_, "momentum"), 0.9));
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error& error) {
@@ -69,65 +104,170 @@ class BatchNorm : public CpuKernel {
       blend(1, old_mean, mean);
       blend(2, old_var, var);
     }
-    routines().batch_norm_apply(
-        {shape_, call.in<float>(0), mean, inv_std, call.in<float>(1), call.in<float>(2), false, call.out<float>(0)},
-        pool.parallel());
+    BatchNormApplyArgs a;
+    a.shape = shape_, a.x = call.in<float>(0), a.mean = mean, a.inv_std = inv_std;
+    a.scale = call.in<float>(1), a.bias = call.in<float>(2);
+    if (variant_.add) a.residual = call.in<float>(5);
+    a.limits = LimitsOf(variant_, call, 5);
+    a.y = call.out<float>(0);
+    routines().batch_norm_apply(a, pool.parallel());
     return pool.code();
   }
 
  private:
+  Variant variant_{};
   bool training_ = false;
   float epsilon_ = 1e-5f, momentum_ = 0.9f;
   BatchNormShape shape_;
 };
 
-// tenon.BatchNormalizationGrad(dY, X, scale, saved_mean, saved_inv_std) -> dX, dscale, dB.
+// Inputs of the gradients: that of the operator alone is tenon.BatchNormalizationGrad(dY, X, scale, saved_mean,
+// saved_inv_std); the fused ones take x, scale, bias, mean, inv_std, dy [, min, max | , y]. Outputs dx, d_scale, d_bias
+// [, d_residual].
+struct GradInputs {
+  uint32_t x, scale, mean, inv_std, dy;
+};
+constexpr GradInputs kPlainInputs = {1, 2, 3, 4, 0}, kFusedInputs = {0, 1, 3, 4, 5};
+
 class BatchNormGrad : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
 
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    const Variant v = VariantOf(query.op_type());
+    const GradInputs in = v.fused ? kFusedInputs : kPlainInputs;
     for (const uint32_t layout : {0u, uint32_t{kNhwc}}) {
-      if (layout != 0 && query.input(0).rank() != 4) continue;
-      const uint32_t inputs[] = {layout, layout, 0, 0, 0}, outputs[] = {query.has_output(0) ? layout : 0, 0, 0};
-      emitter.Emit(2 * Cost(query.input(0)), inputs, query.input_count(), outputs, query.output_count());
+      if (layout != 0 && query.input(in.x).rank() != 4) continue;
+      uint32_t inputs[8] = {}, outputs[4] = {};
+      inputs[in.x] = inputs[in.dy] = layout;
+      if (v.add) inputs[6] = layout;
+      for (const uint32_t image : {0u, 3u})
+        if (query.has_output(image)) outputs[image] = layout;
+      emitter.Emit(2 * Cost(query.input(in.x)), inputs, query.input_count(), outputs, query.output_count());
     }
   }
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    training_ = query.attributes().Int("training_mode", 1) != 0;
+    variant_ = VariantOf(query.op_type());
+    in_ = variant_.fused ? kFusedInputs : kPlainInputs;
+    training_ = query.attributes().Int(Name(variant_, "training_mode"), 1) != 0;
+    in_place_[0] = {in_.dy, 0, TENON_ALIAS_MAY, 0};
+    in_place_[1] = {in_.dy, 3, TENON_ALIAS_MAY, 0};
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    shape_ = ShapeOf(args.input(0));
+    shape_ = ShapeOf(args.input(in_.x));
     SetThreads(args);
     result.Workspace(static_cast<uint64_t>(2 * shape_.channels) * sizeof(float));
+    const bool residual = args.has_output(3);
+    result.Aliases(in_place_ + (residual ? 1 : 0), 1);  // one of the two results may lie over dy
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
     float* const space = call.workspace<float>();
     BatchNormGradArgs a;
     a.shape = shape_, a.training = training_;
-    a.dy = call.in<float>(0), a.x = call.in<float>(1), a.scale = call.in<float>(2);
-    a.mean = call.in<float>(3), a.inv_std = call.in<float>(4);
+    a.dy = call.in<float>(in_.dy), a.x = call.in<float>(in_.x), a.scale = call.in<float>(in_.scale);
+    a.mean = call.in<float>(in_.mean), a.inv_std = call.in<float>(in_.inv_std);
+    if (variant_.fused) a.bias = call.in<float>(2);
+    if (variant_.add) a.y = call.in<float>(6);
+    a.mask = variant_.add    ? BatchNormMask::kOutputAboveZero
+             : variant_.relu ? BatchNormMask::kAboveZero
+             : variant_.clip ? BatchNormMask::kInside
+                             : BatchNormMask::kNone;
+    a.limits = LimitsOf(variant_, call, 6);
     a.dx = call.has_output(0) ? call.out<float>(0) : nullptr;
     a.d_scale = call.has_output(1) ? call.out<float>(1) : space;
     a.d_bias = call.has_output(2) ? call.out<float>(2) : space + shape_.channels;
+    a.d_residual = call.has_output(3) ? call.out<float>(3) : nullptr;
     KernelPool pool(host(), error, threads_);
     routines().batch_norm_grad(a, pool.parallel());
     return pool.code();
   }
 
  private:
+  Variant variant_{};
+  GradInputs in_ = kPlainInputs;
   bool training_ = true;
   BatchNormShape shape_;
+  tenon_alias_pair in_place_[2] = {};
 };
+
+// ---- fused operators
+
+constexpr tenon_gradient_source kSources[] = {{TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1},
+                                              {TENON_SOURCE_INPUT, 2}, {TENON_SOURCE_SAVED, 0},
+                                              {TENON_SOURCE_SAVED, 1}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
+constexpr tenon_gradient_source kClipSources[] = {
+    {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1},       {TENON_SOURCE_INPUT, 2}, {TENON_SOURCE_SAVED, 0},
+    {TENON_SOURCE_SAVED, 1}, {TENON_SOURCE_OUTPUT_GRAD, 0}, {TENON_SOURCE_INPUT, 5}, {TENON_SOURCE_INPUT, 6}};
+constexpr tenon_gradient_source kAddSources[] = {
+    {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1},       {TENON_SOURCE_INPUT, 2}, {TENON_SOURCE_SAVED, 0},
+    {TENON_SOURCE_SAVED, 1}, {TENON_SOURCE_OUTPUT_GRAD, 0}, {TENON_SOURCE_OUTPUT, 0}};
+constexpr uint32_t kGradInputs[] = {0, 1, 2, 5};
+
+template <size_t kCount>
+constexpr tenon_paired_gradient Paired(std::string_view op_type, const tenon_gradient_source (&sources)[kCount],
+                                       uint32_t grad_inputs) {
+  tenon_paired_gradient g = TENON_INIT(tenon_paired_gradient);
+  g.version = 1;
+  g.domain = sdk::Str(kDomain);
+  g.op_type = sdk::Str(op_type);
+  g.sources = sources;
+  g.source_count = kCount;
+  g.grad_inputs = kGradInputs;
+  g.grad_input_count = grad_inputs;
+  return g;
+}
+constexpr tenon_paired_gradient kReluGradient = Paired(kReluGrad, kSources, 3);
+constexpr tenon_paired_gradient kClipGradient = Paired(kClipGrad, kClipSources, 3);
+constexpr tenon_paired_gradient kAddReluGradient = Paired(kAddReluGrad, kAddSources, 4);
+
+constexpr tenon_saved_def kStatistics[] = {sdk::SavedValue("mean", TENON_DTYPE_F32, "s"),
+                                           sdk::SavedValue("inv_std", TENON_DTYPE_F32, "s")};
 
 }  // namespace
 
 void AddBatchNormKernels(KernelList& kernels) {
   kernels.push_back(Def<BatchNorm>("", "BatchNormalization", "batch_norm"));
   kernels.push_back(Def<BatchNormGrad>("tenon", "BatchNormalizationGrad", "batch_norm_grad"));
+  for (const std::string_view op_type : {kRelu, kClip, kAddRelu})
+    kernels.push_back(Def<BatchNorm>(kDomain, op_type, "batch_norm_fused"));
+  for (const std::string_view op_type : {kReluGrad, kClipGrad, kAddReluGrad})
+    kernels.push_back(Def<BatchNormGrad>(kDomain, op_type, "batch_norm_fused_grad"));
+}
+
+void AddBatchNormFused(FusedList& fused) {
+  // In training the new statistics are results too; in inference there are none, and nobody asks for gradients.
+#define TENON_NORM_TRAINING "%n, %nm, %nv = BatchNormalization(%x, %s, %b, %m, %v) {training_mode=1} "
+#define TENON_NORM_INFERENCE "%n = BatchNormalization(%x, %s, %b, %m, %v) {training_mode=0} "
+  const auto add = [&](const char* name, std::string_view pattern, std::string_view op_type, int32_t priority,
+                       const tenon_paired_gradient* gradient) {
+    sdk::FusedBuilder builder(name, pattern, kDomain, op_type, kDeviceKind);
+    builder.Priority(priority);
+    if (gradient != nullptr) builder.Saved(kStatistics).Gradient(gradient);
+    fused.push_back(builder);
+  };
+  add("batch_norm_add_relu",
+      "pattern(%x, %s, %b, %m, %v, %z) { " TENON_NORM_TRAINING
+      "%a = Add(%n, %z) %r = Relu(%a) return %r, %nm, %nv }",
+      kAddRelu, 20, &kAddReluGradient);
+  add("batch_norm_relu",
+      "pattern(%x, %s, %b, %m, %v) { " TENON_NORM_TRAINING "%r = Relu(%n) return %r, %nm, %nv }", kRelu, 10,
+      &kReluGradient);
+  add("batch_norm_clip",
+      "pattern(%x, %s, %b, %m, %v, %lo?, %hi?) { " TENON_NORM_TRAINING "%r = Clip(%n, %lo, %hi) return %r, %nm, %nv }",
+      kClip, 10, &kClipGradient);
+  add("batch_norm_add_relu_inference",
+      "pattern(%x, %s, %b, %m, %v, %z) { " TENON_NORM_INFERENCE "%a = Add(%n, %z) %r = Relu(%a) return %r }", kAddRelu,
+      20, nullptr);
+  add("batch_norm_relu_inference",
+      "pattern(%x, %s, %b, %m, %v) { " TENON_NORM_INFERENCE "%r = Relu(%n) return %r }", kRelu, 10, nullptr);
+  add("batch_norm_clip_inference",
+      "pattern(%x, %s, %b, %m, %v, %lo?, %hi?) { " TENON_NORM_INFERENCE "%r = Clip(%n, %lo, %hi) return %r }", kClip,
+      10, nullptr);
+#undef TENON_NORM_TRAINING
+#undef TENON_NORM_INFERENCE
 }
 
 }  // namespace tenon::cpu

@@ -83,6 +83,7 @@ void AddSoftmaxKernels(KernelList& kernels);
 void AddMatMulKernels(KernelList& kernels);
 void AddPoolKernels(KernelList& kernels);
 void AddBatchNormKernels(KernelList& kernels);
+void AddBatchNormFused(FusedList& fused);
 void AddExpandKernels(KernelList& kernels);
 void AddSliceKernels(KernelList& kernels);
 void AddTileKernels(KernelList& kernels);

@@ -49,6 +49,7 @@ sdk::Table<tenon_fused_def> CpuTables::Fused() {
     AddConvFused(list);
     AddGemmFused(list);
     AddPoolFused(list);
+    AddBatchNormFused(list);
     AddLayerNormFused(list);
     AddGeluFused(list);
     return list;
