@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BATCH = {"lenet5": 32, "mlp": 128, "encoder": 16, "gpt": 16}
+BATCH = {"lenet5": 32, "resnet18_cifar": 32, "mobilenet_v2": 16, "mlp": 128, "encoder": 16, "gpt": 16}
 # Settings of the peer that `best` chooses from: memory format x form of the optimiser, or form of the attention x the same.
 SETTINGS = {"default": [], "fused": ["--fused"], "channels_last": ["--channels-last"], "channels_last+fused": ["--channels-last", "--fused"],
             "sdpa": ["--sdpa"], "sdpa+fused": ["--sdpa", "--fused"]}

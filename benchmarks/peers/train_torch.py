@@ -34,6 +34,55 @@ class LeNet5(nn.Module):
         return self.linear3(F.relu(self.linear2(F.relu(self.linear1(x)))))
 
 
+def conv(i, o, k, stride=1, group=1):
+    return nn.Conv2d(i, o, k, stride, k // 2, groups=group, bias=False)
+
+
+class Residual(nn.Module):
+    def __init__(self, i, o, stride):
+        super().__init__()
+        self.conv1, self.norm1 = conv(i, o, 3, stride), nn.BatchNorm2d(o)
+        self.conv2, self.norm2 = conv(o, o, 3), nn.BatchNorm2d(o)
+        self.short = nn.Sequential(conv(i, o, 1, stride), nn.BatchNorm2d(o)) if stride != 1 or i != o else nn.Identity()
+
+    def forward(self, x):
+        y = F.relu(self.norm1(self.conv1(x)), inplace=True)
+        return F.relu(self.norm2(self.conv2(y)) + self.short(x), inplace=True)
+
+
+def resnet18_cifar():
+    parts, channels = [conv(3, 64, 3), nn.BatchNorm2d(64), nn.ReLU(inplace=True)], 64
+    for out, stride in ((64, 1), (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), (512, 1)):
+        parts.append(Residual(channels, out, stride))
+        channels = out
+    return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
+def conv_norm(i, o, k, stride=1, group=1):
+    return nn.Sequential(conv(i, o, k, stride, group), nn.BatchNorm2d(o), nn.ReLU6(inplace=True))
+
+
+class Inverted(nn.Module):
+    def __init__(self, i, o, stride, expand):
+        super().__init__()
+        hidden = i * expand
+        parts = [conv_norm(i, hidden, 1)] if expand != 1 else []
+        self.body = nn.Sequential(*parts, conv_norm(hidden, hidden, 3, stride, hidden), conv(hidden, o, 1), nn.BatchNorm2d(o))
+        self.residual = stride == 1 and i == o
+
+    def forward(self, x):
+        return x + self.body(x) if self.residual else self.body(x)
+
+
+def mobilenet_v2():
+    parts, channels = [conv_norm(3, 32, 3, 2)], 32
+    for expand, out, repeat, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
+        for i in range(repeat):
+            parts.append(Inverted(channels, out, stride if i == 0 else 1, expand))
+            channels = out
+    return nn.Sequential(*parts, conv_norm(320, 1280, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.2), nn.Linear(1280, 10))
+
+
 def mlp():
     return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
 
@@ -92,6 +141,8 @@ class Gpt(nn.Module):
 # Case: network, samples of a batch, labels of a batch, optimiser.
 CASES = {
     "lenet5": (LeNet5, lambda b: torch.randn(b, 1, 28, 28), lambda b: torch.randint(0, 10, (b,)), "sgd"),
+    "resnet18_cifar": (resnet18_cifar, lambda b: torch.randn(b, 3, 32, 32), lambda b: torch.randint(0, 10, (b,)), "sgd"),
+    "mobilenet_v2": (mobilenet_v2, lambda b: torch.randn(b, 3, 64, 64), lambda b: torch.randint(0, 10, (b,)), "sgd"),
     "mlp": (mlp, lambda b: torch.randn(b, 784), lambda b: torch.randint(0, 10, (b,)), "adam"),
     "encoder": (Encoder, lambda b: torch.randint(0, 1000, (b, 128)), lambda b: torch.randint(0, 10, (b,)), "adamw"),
     "gpt": (Gpt, lambda b: torch.randint(0, 96, (b, 128)), lambda b: torch.randint(0, 96, (b * 128,)), "adamw"),
@@ -136,8 +187,10 @@ def step():
     return loss
 
 
-for _ in range(20):
-    step()
+warm = time.perf_counter() + args.seconds
+for i in range(20):
+    if i < 3 or time.perf_counter() < warm:
+        step()
 times = []
 end = time.perf_counter() + args.seconds
 while time.perf_counter() < end:

@@ -87,12 +87,12 @@ class MobileNetLayers {
 
 const ConfigTable& ConfigTableOf(const MobileNetV2Config*) {
   using T = MobileNetV2Config;
-  static const ConfigTable table =
-      Table<T>("Inverted residuals with depthwise convolutions, for three input channels.",
-               {
-                   Field("num_classes", &T::num_classes, AtLeast(1), "outputs of the last layer"),
-                   Field("dropout", &T::dropout, AtLeast(0) & Below(1), "share of values set to 0 before the last layer"),
-               });
+  static const ConfigTable table = Table<T>(
+      "Inverted residuals with depthwise convolutions, for three input channels.",
+      {
+          Field("num_classes", &T::num_classes, AtLeast(1), "outputs of the last layer"),
+          Field("dropout", &T::dropout, AtLeast(0) & Below(1), "share of values set to 0 before the last layer"),
+      });
   return table;
 }
 

@@ -140,7 +140,8 @@ TENON_INLINE Vec Passed(const BatchNormGradArgs& a, int64_t at, int64_t count, V
 }
 
 template <int NV, bool kWhole>
-void ApplyLanes(const BatchNormApplyArgs& a, int64_t c) {
+void ApplyLanes(const BatchNormApplyArgs& args, int64_t c) {
+  const BatchNormApplyArgs a = args;  // stores of vectors cannot change it
   const BatchNormShape& s = a.shape;
   const int64_t left = s.channels - c;
   Vec factor[NV], shift[NV];
@@ -171,7 +172,8 @@ void ApplyPlanes(const BatchNormApplyArgs& a, int64_t c) {
 }
 
 template <int NV, bool kWhole>
-void GradLanes(const BatchNormGradArgs& a, int64_t c) {
+void GradLanes(const BatchNormGradArgs& args, int64_t c) {
+  const BatchNormGradArgs a = args;  // stores of vectors cannot change it
   const BatchNormShape& s = a.shape;
   const int64_t left = s.channels - c;
   Vec mean[NV], root[NV], factor[NV], shift[NV], sum[NV][2];

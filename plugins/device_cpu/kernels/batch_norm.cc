@@ -249,20 +249,18 @@ void AddBatchNormFused(FusedList& fused) {
     fused.push_back(builder);
   };
   add("batch_norm_add_relu",
-      "pattern(%x, %s, %b, %m, %v, %z) { " TENON_NORM_TRAINING
-      "%a = Add(%n, %z) %r = Relu(%a) return %r, %nm, %nv }",
+      "pattern(%x, %s, %b, %m, %v, %z) { " TENON_NORM_TRAINING "%a = Add(%n, %z) %r = Relu(%a) return %r, %nm, %nv }",
       kAddRelu, 20, &kAddReluGradient);
-  add("batch_norm_relu",
-      "pattern(%x, %s, %b, %m, %v) { " TENON_NORM_TRAINING "%r = Relu(%n) return %r, %nm, %nv }", kRelu, 10,
-      &kReluGradient);
+  add("batch_norm_relu", "pattern(%x, %s, %b, %m, %v) { " TENON_NORM_TRAINING "%r = Relu(%n) return %r, %nm, %nv }",
+      kRelu, 10, &kReluGradient);
   add("batch_norm_clip",
       "pattern(%x, %s, %b, %m, %v, %lo?, %hi?) { " TENON_NORM_TRAINING "%r = Clip(%n, %lo, %hi) return %r, %nm, %nv }",
       kClip, 10, &kClipGradient);
   add("batch_norm_add_relu_inference",
       "pattern(%x, %s, %b, %m, %v, %z) { " TENON_NORM_INFERENCE "%a = Add(%n, %z) %r = Relu(%a) return %r }", kAddRelu,
       20, nullptr);
-  add("batch_norm_relu_inference",
-      "pattern(%x, %s, %b, %m, %v) { " TENON_NORM_INFERENCE "%r = Relu(%n) return %r }", kRelu, 10, nullptr);
+  add("batch_norm_relu_inference", "pattern(%x, %s, %b, %m, %v) { " TENON_NORM_INFERENCE "%r = Relu(%n) return %r }",
+      kRelu, 10, nullptr);
   add("batch_norm_clip_inference",
       "pattern(%x, %s, %b, %m, %v, %lo?, %hi?) { " TENON_NORM_INFERENCE "%r = Clip(%n, %lo, %hi) return %r }", kClip,
       10, nullptr);

@@ -103,9 +103,12 @@ class OneDnnConv : public CpuKernel {
     if (!SupportsTypes(query, roles, isa, reason)) return false;
     const std::string_view mode = query.attributes().String("auto_pad", "NOTSET");
     if (mode != "NOTSET") return reason.No("auto_pad is ", mode, "; this kernel takes explicit pads.");
-    if (query.op_type() == "ConvTranspose" &&
-        (query.has_input(2) || query.attributes().Ints("output_shape").size() > 0))
-      return reason.No("There is a bias or a stated output shape; this kernel takes neither.");
+    if (query.op_type() == "ConvTranspose") {
+      if (query.attributes().Ints("output_shape").size() > 0)
+        return reason.No("The output shape is stated; this kernel takes pads.");
+      if (query.has_input(2) && At(query, roles.x).dtype() != TENON_DTYPE_F32)
+        return reason.No("There is a bias and the result is ", sdk::DTypeName(x.dtype()), "; this kernel adds to f32.");
+    }
     for (const int64_t pad : query.attributes().Ints("pads"))
       if (pad < 0) return reason.No("A pad is ", pad, "; this kernel takes pads from 0 on.");
     const bool direct = x.rank() < 5 && x.dtype() == TENON_DTYPE_F32 && w.dtype() == TENON_DTYPE_F32 &&
@@ -171,6 +174,8 @@ class OneDnnConv : public CpuKernel {
     operands.y = Pointer(call, roles_.y);
     if (problem_.bias) operands.bias = Pointer(call, roles_.bias);
     convolution_->Execute(operands, call.workspace<char>());
+    if (problem_.direction == Direction::kData && call.has_input(2))
+      AddBias(call.in<float>(2), static_cast<float*>(operands.x));
     return TENON_OK;
   }
 
@@ -182,6 +187,18 @@ class OneDnnConv : public CpuKernel {
   static std::vector<int64_t> StridesOf(sdk::Value value) {
     const std::vector<int64_t> dims = List(value.dims());
     return value.layout() == kNhwc ? onednn::ChannelLastStrides(dims) : onednn::RowMajorStrides(dims);
+  }
+  // ConvTranspose is the gradient of a convolution, which has no bias.
+  void AddBias(const float* bias, float* x) const {
+    const int64_t channels = problem_.x[1], images = problem_.x[0];
+    int64_t area = 1;
+    for (size_t i = 2; i < problem_.x.size(); ++i) area *= problem_.x[i];
+    const bool channel_last = problem_.x_strides[1] == 1;
+    const int64_t rows = channel_last ? images * area : images * channels, row = channel_last ? channels : area;
+    for (int64_t r = 0; r < rows; ++r, x += row) {
+      const float* const of_row = channel_last ? bias : bias + r % channels;
+      for (int64_t i = 0; i < row; ++i) x[i] += channel_last ? of_row[i] : *of_row;
+    }
   }
   static void* Pointer(const sdk::Call& call, int role) {
     if (role >= kResult) return call.out<void>(static_cast<uint32_t>(role - kResult));

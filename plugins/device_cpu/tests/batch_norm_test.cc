@@ -76,12 +76,14 @@ TEST(BatchNorm, FusedLimitsAndResidualAgreeWithSeparateSteps) {
         for (int64_t i = 0; i < count; ++i) {
           const float before = plain[i] + (add ? z[i] : 0.0f);
           ASSERT_EQ(y[i], std::min(std::max(before, limits.low), limits.high)) << r->isa << " " << i;
-          const bool passes = mask == BatchNormMask::kInside ? before >= limits.low && before <= limits.high : before > 0;
+          const bool passes =
+              mask == BatchNormMask::kInside ? before >= limits.low && before <= limits.high : before > 0;
           g[i] = passes ? dy[i] : 0.0f;
         }
         BatchNormGradArgs grad;
         grad.shape = s, grad.x = x.get(), grad.dy = g.get(), grad.mean = mean.get(), grad.inv_std = inv_std.get();
-        grad.scale = scale.get(), grad.dx = want_dx.get(), grad.d_scale = want_scale.get(), grad.d_bias = want_bias.get();
+        grad.scale = scale.get(), grad.dx = want_dx.get(), grad.d_scale = want_scale.get(),
+        grad.d_bias = want_bias.get();
         r->batch_norm_grad(grad, Threads(2));
         grad.dy = dy.get(), grad.dx = dx.get(), grad.d_scale = d_scale.get(), grad.d_bias = d_bias.get();
         grad.bias = bias.get(), grad.y = y.get(), grad.mask = mask, grad.limits = limits, grad.d_residual = dz.get();
