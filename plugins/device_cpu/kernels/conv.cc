@@ -32,6 +32,22 @@ double ConvCost(sdk::Value y, sdk::Value w) {
 
 int64_t WeightsOfGroup(const ConvPoolShape& s) { return s.oc * s.c * s.kh * s.kw; }
 
+// Convolution and Relu as two operators, the former through oneDNN: faster where the direct routine is weak, in the data
+// gradient of strided convolutions and with few pixels for many weights (README.md, "Direct or library").
+bool TwoAreFaster(const sdk::Query& query, sdk::Value w, sdk::Value y, sdk::Reason& reason) {
+  if (!w.dims().Known() || !y.dims().Known() || w.dim(0) < 16 || w.dim(1) < 16) return false;
+  int64_t pixels = y.dim(0);
+  bool strided = false;
+  for (uint32_t axis = 2; axis < y.rank(); ++axis) {
+    pixels *= y.dim(axis);
+    strided = strided || query.attributes().IntAt("c.strides", axis - 2, 1) > 1;
+  }
+  const std::string_view isa = IsaOf(query);
+  if ((!strided && pixels >= 2048) || isa != "avx512" || !OneDnnIsReady(isa)) return false;
+  reason.No("The convolution through oneDNN and Relu alone are faster for this shape.");
+  return true;
+}
+
 // Images may be channel-last; lines may not.
 bool MayBeNhwc(sdk::Value value) { return value.rank() == 4; }
 
@@ -41,6 +57,7 @@ class ConvForward : public CpuKernel {
     const Variant v = VariantOf(query.op_type());
     return AllF32(query, reason) &&
            SupportsConv(query.attributes(), v.fused ? "c." : "", query.input(0), query.input(1), reason) &&
+           !(v.relu && !v.pool && TwoAreFaster(query, query.input(1), query.output(0), reason)) &&
            (!v.pool || SupportsPool(query.attributes(), "p.", reason));
   }
 
@@ -121,6 +138,7 @@ class ConvFusedGrad : public CpuKernel {
     if (dy.dtype() != TENON_DTYPE_F32)
       return reason.No("The gradient is ", sdk::DTypeName(dy.dtype()), "; this kernel takes f32.");
     return SupportsConv(query.attributes(), "c.", query.input(0), query.input(1), reason) &&
+           !(v.relu && !v.pool && TwoAreFaster(query, query.input(1), dy, reason)) &&
            (!v.pool || SupportsPool(query.attributes(), "p.", reason));
   }
 

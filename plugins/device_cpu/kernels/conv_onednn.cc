@@ -180,10 +180,6 @@ class OneDnnConv : public CpuKernel {
   }
 
  private:
-  static std::string_view IsaOf(const sdk::Query& query) {
-    return query.plugin() != nullptr ? static_cast<CpuPlugin*>(query.plugin())->routines().isa
-                                     : FindRoutines("auto")->isa;
-  }
   static std::vector<int64_t> StridesOf(sdk::Value value) {
     const std::vector<int64_t> dims = List(value.dims());
     return value.layout() == kNhwc ? onednn::ChannelLastStrides(dims) : onednn::RowMajorStrides(dims);
@@ -211,6 +207,8 @@ class OneDnnConv : public CpuKernel {
 };
 
 }  // namespace
+
+bool OneDnnIsReady(std::string_view isa) { return onednn::Library::Get(isa).problem().empty(); }
 
 void AddOneDnnConvKernels(KernelList& kernels) {
   kernels.push_back(Def<OneDnnConv>("", "Conv", "conv_onednn"));

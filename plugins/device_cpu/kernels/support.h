@@ -62,6 +62,12 @@ inline bool AllF32(const sdk::Query& query, sdk::Reason& reason) {
   return true;
 }
 
+// The instruction set that kernels will use; before the plugin is created that of the processor.
+inline std::string_view IsaOf(const sdk::Query& query) {
+  return query.plugin() != nullptr ? static_cast<const CpuPlugin*>(query.plugin())->routines().isa
+                                   : FindRoutines("auto")->isa;
+}
+
 inline uint64_t Traits(uint64_t more = 0) { return TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC | more; }
 
 // Files of this folder add their kernels and fused operators through these.
@@ -102,6 +108,13 @@ void AddLayerNormFused(FusedList& fused);
 void AddGeluFused(FusedList& fused);
 // To be called last: for every kernel so far one that takes bf16 and f16 operands through it.
 void AddWidenedKernels(KernelList& kernels);
+
+// Can kernels of oneDNN run with this instruction set?
+#if TENON_HAVE_ONEDNN
+bool OneDnnIsReady(std::string_view isa);
+#else
+inline bool OneDnnIsReady(std::string_view) { return false; }
+#endif
 
 template <class T>
 tenon_kernel_def Def(std::string_view domain, std::string_view op_type, std::string_view name,
