@@ -69,7 +69,8 @@ Case FindCase(const std::string& name) {
             1000};
   if (name == "gpt")
     return {"network: {zoo: gpt, args: {vocab: 96}}\noptimizer: adamw\n", 0.001, Tokens(128, true), 96, 96};
-  std::fprintf(stderr, "There is no case '%s'; cases are lenet5, resnet18_cifar, mobilenet_v2, mlp, encoder and gpt.\n", name.c_str());
+  std::fprintf(stderr, "There is no case '%s'; cases are lenet5, resnet18_cifar, mobilenet_v2, mlp, encoder and gpt.\n",
+               name.c_str());
   std::exit(2);
 }
 

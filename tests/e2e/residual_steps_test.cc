@@ -1,6 +1,7 @@
-// The residual networks of the zoo follow PyTorch: counts of parameters, all gradients of the first step to 1e-5, losses of
-// three steps. Expected values: residual_expected.h, written by tests/e2e/peer/residual_steps.py; the counts are those
-// of torchvision's documentation.
+// The residual networks of the zoo follow PyTorch: counts of parameters, all gradients of the first step, losses. Expected
+// values: residual_expected.h, written by tests/e2e/peer/residual_steps.py; the counts are those of torchvision's
+// documentation. Gradients agree to 1e-5, or to three times the distance of PyTorch's own float32 where that is larger: in
+// deep networks some activations lie so near 0 that float32 and float64 put them on different sides of Relu.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,8 +28,10 @@ Batch MakeBatch(std::int64_t count, std::int64_t size, std::int64_t step) {
   return batch;
 }
 
-// Momentum SGD: after the first step the momentum is the gradient.
-void CheckGradient(TrainingFixture& fixture, const ResidualGradient& want, std::size_t k) {
+// Momentum SGD: after the first step the momentum is the gradient. Distances are relative to the norm, or to `least` where
+// that is larger: what stands before a normalisation may have no gradient at all.
+void CheckGradient(TrainingFixture& fixture, const ResidualGradient& want, std::size_t k, double tolerance,
+                   double least) {
   const std::vector<double> gradient = fixture.Values(std::string("moments.") + want.parameter);
   double squares = 0, product = 0, lengths = 0;
   for (std::size_t i = 0; i < gradient.size(); ++i) {
@@ -37,18 +40,22 @@ void CheckGradient(TrainingFixture& fixture, const ResidualGradient& want, std::
     product += gradient[i] * direction;
     lengths += direction * direction;
   }
-  EXPECT_NEAR(std::sqrt(squares), want.norm, 1e-5 * want.norm) << want.parameter;
-  EXPECT_NEAR(product, want.product, 1e-5 * want.norm * std::sqrt(lengths)) << want.parameter;
+  const double bound = tolerance * std::max(want.norm, least);
+  EXPECT_NEAR(std::sqrt(squares), want.norm, bound) << want.parameter;
+  EXPECT_NEAR(product, want.product, bound * std::sqrt(lengths)) << want.parameter;
 }
 
+template <std::size_t kSteps>
 void FollowPyTorch(const std::string& network, std::int64_t size, const std::vector<ResidualGradient>& gradients,
-                   const double (&losses)[3]) {
+                   double float32_distance, const double (&losses)[kSteps]) {
   TrainingFixture fixture("network: " + network + "\noptimizer: {type: sgd, lr: 0.01, momentum: 0.9}\n",
                           Shape{3, size, size});
   fixture.Check(fixture.runner().Prepare(MakeBatch(6, size, 0)));
   std::vector<std::string> names = fixture.runner().ParameterNames();
+  std::erase_if(names, [](const std::string& name) { return name.find(".running_") != std::string::npos; });
   std::sort(names.begin(), names.end());
   ASSERT_EQ(names.size(), gradients.size());
+  double least = 0;
   for (std::size_t k = 0; k < names.size(); ++k) {
     ASSERT_EQ(names[k], gradients[k].parameter);
     const Shape shape = fixture.runner().variables().Find(names[k])->shape;
@@ -57,27 +64,31 @@ void FollowPyTorch(const std::string& network, std::int64_t size, const std::vec
     const double scale =
         shape.rank() == 1 ? 0.2 : 2 / std::sqrt(static_cast<double>(shape.elements()) / static_cast<double>(shape[0]));
     fixture.SetByFormula(names[k], static_cast<double>(k), scale, norm ? 1.0 : 0.0);
+    least = std::max(least, 1e-4 * gradients[k].norm);
   }
-  for (std::int64_t step = 0; step < 3; ++step) {
-    const auto loss = fixture.runner().Train(MakeBatch(6, size, step), 0.01, step);
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    const auto number = static_cast<std::int64_t>(step);
+    const auto loss = fixture.runner().Train(MakeBatch(6, size, number), 0.01, number);
     ASSERT_TRUE(loss.ok()) << loss.status().ToString();
     EXPECT_NEAR(*loss, losses[step], 1e-4 * std::max(1.0, losses[step])) << "step " << step;
     if (step > 0) continue;
-    for (std::size_t k = 0; k < names.size(); ++k) CheckGradient(fixture, gradients[k], k);
+    for (std::size_t k = 0; k < names.size(); ++k)
+      CheckGradient(fixture, gradients[k], k, std::max(1e-5, 3 * float32_distance), least);
   }
 }
 
 TEST(ResidualSteps, ResNet18) {
-  FollowPyTorch("{zoo: resnet18, args: {num_classes: 10, stem: cifar}}", 32, kResNet18Gradients, kResNet18Losses);
+  FollowPyTorch("{zoo: resnet18, args: {num_classes: 10, stem: cifar}}", 8, kResNet18Gradients, kResNet18Float32,
+                kResNet18Losses);
 }
 
 TEST(ResidualSteps, ResNet50) {
-  FollowPyTorch("{zoo: resnet50, args: {num_classes: 10}}", 64, kResNet50Gradients, kResNet50Losses);
+  FollowPyTorch("{zoo: resnet50, args: {num_classes: 10}}", 64, kResNet50Gradients, kResNet50Float32, kResNet50Losses);
 }
 
 TEST(ResidualSteps, MobileNetV2) {
   FollowPyTorch("{zoo: mobilenet_v2, args: {num_classes: 10, dropout: 0}}", 64, kMobileNetV2Gradients,
-                kMobileNetV2Losses);
+                kMobileNetV2Float32, kMobileNetV2Losses);
 }
 
 std::int64_t CountParameters(const std::string& zoo) {

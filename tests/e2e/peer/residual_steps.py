@@ -1,6 +1,7 @@
 """Writes tests/e2e/residual_expected.h: what ResNet-18 and -50 and MobileNetV2, built here of PyTorch modules with torchvision's
 names, give in float64 from weights and batches that both sides compute by the same formulas: the gradients of the first
-step (two numbers a parameter) and the losses of three steps. Run by hand; needs torch."""
+step (two numbers a parameter), how far float32 is from them (the largest relative distance), and losses. Run by hand; needs torch."""
+import copy
 import math
 import os
 
@@ -93,8 +94,18 @@ class MobileNetV2(nn.Module):
         return self.classifier(self.features(x).mean((2, 3)))
 
 
-def run(name, model, batch, size):
+def gradients(model, params, batch, size, step, dtype):
+    x = formula(batch * 3 * size * size, step, 1.0).view(batch, 3, size, size).to(dtype)
+    y = torch.tensor([(3 * i + step) % 10 for i in range(batch)])
+    loss = F.cross_entropy(model(x), y)
+    model.zero_grad()
+    loss.backward()
+    return loss.item(), {key: p.grad.double().flatten() for key, p in params.items()}
+
+
+def run(name, model, batch, size, steps):
     params = dict(model.named_parameters())
+    directions = {key: formula(params[key].numel(), k, 1.0) for k, key in enumerate(sorted(params))}
     for k, key in enumerate(sorted(params)):
         p = params[key]
         if p.dim() == 1:
@@ -102,33 +113,37 @@ def run(name, model, batch, size):
             p.data = formula(p.numel(), k, 0.2, 1.0 if norm else 0.0)
         else:
             p.data = formula(p.numel(), k, 2 / math.sqrt(p[0].numel())).view(p.shape)
+    single = copy.deepcopy(model).float()
+    narrow = gradients(single, dict(single.named_parameters()), batch, size, 0, torch.float32)[1]
     optimizer = torch.optim.SGD(params.values(), lr=0.01, momentum=0.9)
-    losses, rows = [], []
-    for step in range(3):
-        x = formula(batch * 3 * size * size, step, 1.0).view(batch, 3, size, size)
-        y = torch.tensor([(3 * i + step) % 10 for i in range(batch)])
-        loss = F.cross_entropy(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
+    losses = []
+    for step in range(steps):
+        loss, found = gradients(model, params, batch, size, step, torch.float64)
         if step == 0:
-            for k, key in enumerate(sorted(params)):
-                g = params[key].grad.flatten()
-                rows.append((key, g.norm().item(), (g * formula(g.numel(), k, 1.0)).sum().item()))
+            wide = {key: g.clone() for key, g in found.items()}
         optimizer.step()
-        losses.append(loss.item())
+        losses.append(loss)
+    least = 1e-4 * max(g.norm().item() for g in wide.values())
+    distance = 0.0
     out = [f"inline const std::vector<ResidualGradient> k{name}Gradients = {{"]
-    out += [f'    {{"{key}", {norm:.9g}, {product:.9g}}},' for key, norm, product in rows]
-    out += ["};", f"inline constexpr double k{name}Losses[3] = {{" + ", ".join(f"{l:.9g}" for l in losses) + "};", ""]
+    for key in sorted(params):
+        g, d = wide[key], directions[key]
+        scale = max(g.norm().item(), least)
+        distance = max(distance, abs(narrow[key].norm() - g.norm()).item() / scale, abs(((narrow[key] - g) * d).sum()).item() / scale / d.norm().item())
+        out.append(f'    {{"{key}", {g.norm().item():.9g}, {(g * d).sum().item():.9g}}},')
+    out += ["};", f"inline constexpr double k{name}Float32 = {distance:.3g};",
+            f"inline constexpr double k{name}Losses[] = {{" + ", ".join(f"{l:.9g}" for l in losses) + "};", ""]
     return out
 
 
 lines = [f"// Written by tests/e2e/peer/residual_steps.py with PyTorch {torch.__version__.split('+')[0]} in float64.", "#pragma once", "",
          "#include <vector>", "", "namespace tenon {", "",
          "// Of one gradient: its norm, and its product with sin(0.7 i^2 + 1.3 i + k) of element i and parameter k by name.",
+         "// k...Float32: the largest relative distance of PyTorch's own float32 gradients from these.",
          "struct ResidualGradient {", "  const char* parameter;", "  double norm, product;", "};", "", "// clang-format off"]
-lines += run("ResNet18", ResNet((2, 2, 2, 2), False, True), 6, 32)
-lines += run("ResNet50", ResNet((3, 4, 6, 3), True, False), 6, 64)
-lines += run("MobileNetV2", MobileNetV2(), 6, 64)
+lines += run("ResNet18", ResNet((2, 2, 2, 2), False, True), 6, 8, 3)
+lines += run("ResNet50", ResNet((3, 4, 6, 3), True, False), 6, 64, 1)
+lines += run("MobileNetV2", MobileNetV2(), 6, 64, 1)
 lines += ["// clang-format on", "", "}  // namespace tenon"]
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "residual_expected.h"), "w") as out:
     out.write("\n".join(lines) + "\n")
