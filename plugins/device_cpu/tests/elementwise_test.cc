@@ -246,6 +246,27 @@ TEST(Transpose, EveryElementFindsItsPlace) {
       }
 }
 
+// No input but NaN gives NaN, at any size; 0.01 apart all the way, where a step of the argument reduction could hide one.
+TEST(Unary, FiniteStaysFinite) {
+  constexpr int64_t kCount = 25001;
+  Array<float> x(kCount), y(kCount);
+  for (int64_t i = 0; i < kCount; ++i) x[i] = static_cast<float>(i - kCount / 2) * 0.01f;
+  for (const Routines* r : AllRoutines())
+    for (const UnaryOp op : kAllUnary) {
+      UnaryArgs a;
+      a.op = op, a.count = kCount, a.alpha = 0.1f, a.x = x.get(), a.y = y.get();
+      r->unary(a, Threads(1));
+      for (int64_t i = 0; i < kCount; ++i) {
+        const double want = Exact(op, x[i]);
+        ASSERT_EQ(std::isnan(want), std::isnan(y[i])) << r->isa << " op " << static_cast<int>(op) << " of " << x[i];
+        if (std::abs(want) < 3e38) {
+          ASSERT_EQ(std::isfinite(want), std::isfinite(y[i]))
+              << r->isa << " op " << static_cast<int>(op) << " of " << x[i];
+        }
+      }
+    }
+}
+
 TEST(AllFinite, FindsTheOneElement) {
   for (const Routines* r : AllRoutines())
     for (const float bad : {INFINITY, -INFINITY, NAN})
