@@ -113,12 +113,13 @@ TENON_INLINE Vec Tanh(Vec x) {
   return Select(x != x, x, y);
 }
 
-// 1 / (1 + exp(-x)). exp needs no denormal here: below 2^-126 it does not count beside 1. From -88 on the result is no
-// normal number any more and stays as it is there, 6e-39; 2^n must not become infinite, since infinity - infinity is NaN.
+// 1 / (1 + exp(-x)). exp needs no denormal here: below 2^-126 it does not count beside 1. Below -88 the
+// result is no normal number and given as 0; 2^n must not become infinite, since infinity - infinity is NaN.
 TENON_INLINE Vec Sigmoid(Vec x) {
   const Reduced e = ReduceForExp(AtMost(AtLeast(-x, -87.0f), 88.0f));
   const Vec scale = PowerOfTwo(e.n);
-  return Set(1.0f) / ((scale + Set(1.0f)) + Expm1OfReduced(e.r) * scale);
+  const Vec y = Set(1.0f) / ((scale + Set(1.0f)) + Expm1OfReduced(e.r) * scale);
+  return Select(x < Set(-88.0f), Zero(), y);
 }
 
 // log(1 + exp(x)) = max(x, 0) + log1p(e), e = exp(-|x|); log1p(e) = 2 atanh(s) with s = e / (2 + e) <= 1/3.
