@@ -151,7 +151,7 @@ class DataRules {
   }
 
   void Synthetic() {
-    Refuse("path", "it reads no files");
+    // A path may stay where --set data.type=synthetic tries a run without its data; the log says that nobody reads it.
     Need("samples", data_.samples.has_value(), "to know how many to make");
     if (data_.tokens) {
       Refuse("image", "it has 'tokens' already");

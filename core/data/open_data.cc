@@ -265,6 +265,8 @@ class DataOpener {
     if (source_.has_validation()) text += fmt::format("; {} for validation", source_.validation_size());
     if (source_.classes_ > 0) text += fmt::format("; {} classes", source_.classes_);
     if (source_.train_.data.dataset != train_) text += "; transformed samples are kept in memory";
+    if (config_.type == "synthetic" && !config_.path.empty())
+      text += fmt::format("; type synthetic does not read data.path ('{}')", config_.path.text);
     source_.description_ = std::move(text);
   }
 
