@@ -10,9 +10,9 @@ namespace {
 
 constexpr int kTileRows = 12;
 constexpr int kTileColumns = 2 * kLanes;
-constexpr int64_t kMaxBlockPairs = 1024;    // longer products are cut into equal blocks
-constexpr int64_t kBlockPairs = 96 * 1024;  // pairs of the packed column operand that stay in the second-level cache
-using Pair = uint32_t;                      // elements k and k + 1
+constexpr int64_t kMaxBlockPairs = 512;      // longer products are cut into equal blocks
+constexpr int64_t kBlockPairs = 128 * 1024;  // pairs of the packed column operand that stay in the second-level cache
+using Pair = uint32_t;                       // elements k and k + 1
 
 TENON_INLINE Vec WidenVec(const uint16_t* p, int64_t count) {
   const __mmask16 mask = static_cast<__mmask16>(count >= kLanes ? 0xffff : (1u << count) - 1);
@@ -39,11 +39,11 @@ TENON_INLINE Blocks BlocksOf(const GemmBf16Args& g) {
   Blocks b{};
   const int64_t pairs = CeilDiv(g.k, 2);
   b.cut_k = pairs > kMaxBlockPairs;
-  b.pairs = b.cut_k ? CeilDiv(pairs, CeilDiv(pairs, kMaxBlockPairs * 3 / 4)) : pairs;
+  b.pairs = b.cut_k ? CeilDiv(pairs, CeilDiv(pairs, kMaxBlockPairs)) : pairs;
   b.columns = Min(RoundUp(g.n, kTileColumns), Max(kTileColumns, kBlockPairs / b.pairs / kTileColumns * kTileColumns));
   b.pack_rows = g.a_col != 1 || g.k % 2 != 0;
   b.column_pairs = RoundUp(b.columns * b.pairs, kLanes);
-  b.row_pairs = b.pack_rows ? RoundUp(RoundUp(g.m, kTileRows) * b.pairs, kLanes) : 0;
+  b.row_pairs = b.pack_rows ? RoundUp(RoundUp(g.m, kTileRows) * b.pairs, kLanes) + kLanes : 0;
   return b;
 }
 
@@ -93,6 +93,11 @@ void PackColumns(const GemmBf16Args& g, int64_t pair0, int64_t pairs, int64_t co
 // Rows [row0, row0 + rows) of A, pair-major: pair p of row i at out[p * rows + i].
 void PackRows(const GemmBf16Args& g, int64_t pair0, int64_t pairs, int64_t row0, int64_t rows, Pair* out) {
   const uint16_t* from = g.a + row0 * g.a_row + pair0 * 2 * g.a_col;
+  if (g.a_row == 1) {  // a vector a pair; what it writes beyond `rows` is written over by the next one
+    for (int64_t p = 0; p < pairs; ++p)
+      StorePairs(from + 2 * p * g.a_col, g.a_col, 2 * (pair0 + p) + 1 < g.k, rows, out + p * rows);
+    return;
+  }
   for (int64_t p = 0; p < pairs; ++p) {
     const bool has_next = 2 * (pair0 + p) + 1 < g.k;
     const uint16_t* at = from + 2 * p * g.a_col;

@@ -85,7 +85,8 @@ TEST(Gelu, ForwardAndGradientAgreeWithDoublePrecision) {
       std::vector<double> want(static_cast<size_t>(columns));
       for (int64_t i = 0; i < x.size(); ++i) {
         const double value = GeluOf(x[i], approximate), slope = GeluSlope(x[i], approximate);
-        ASSERT_NEAR(y[i], value, 5e-7 * (1 + x[i] * double{x[i]}) * std::abs(value) + (approximate ? 1e-9 : 1e-30)) << r->isa << " " << x[i];
+        ASSERT_NEAR(y[i], value, 5e-7 * (1 + x[i] * double{x[i]}) * std::abs(value) + (approximate ? 1e-9 : 1e-30))
+            << r->isa << " " << x[i];
         ASSERT_NEAR(dx[i], dy[i] * slope, approximate ? 5e-6 : 2e-6) << r->isa << " " << x[i];
         want[static_cast<size_t>(i % columns)] += dx[i];
       }
