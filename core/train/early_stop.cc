@@ -11,28 +11,22 @@ EarlyStop::EarlyStop(const EarlyStopConfig& config)
 
 bool EarlyStop::Better(double value) const {
   if (!std::isfinite(value)) return false;
-  if (!best_) return true;
-  return lower_ ? value < *best_ - config_.min_delta : value > *best_ + config_.min_delta;
+  if (!state_.best) return true;
+  return lower_ ? value < *state_.best - config_.min_delta : value > *state_.best + config_.min_delta;
 }
 
 void EarlyStop::Observe(double value, std::int64_t epoch) {
-  if (!Better(value)) {
-    ++without_better_;
-    return;
-  }
-  best_ = value;
-  best_epoch_ = epoch;
-  without_better_ = 0;
-}
-
-void EarlyStop::Restore(const State& state) {
-  best_ = state.best;
-  best_epoch_ = state.best_epoch;
-  without_better_ = state.without_better;
+  state_.last_epoch = epoch;
+  ++state_.without_better;
+  if (!Better(value)) return;
+  state_.best = value;
+  state_.best_epoch = epoch;
+  state_.without_better = 0;
 }
 
 RunSummary::EarlyStop EarlyStop::Summary() const {
-  return {config_.metric, config_.patience, config_.min_delta, lower_ ? "min" : "max", best_, best_epoch_, reached()};
+  return {config_.metric, config_.patience,  config_.min_delta, lower_ ? "min" : "max",
+          state_.best,    state_.best_epoch, reached()};
 }
 
 }  // namespace tenon

@@ -15,16 +15,16 @@ class EarlyStop {
   const std::string& metric() const { return config_.metric; }
   // A value that is not finite is never better.
   void Observe(double value, std::int64_t epoch);
-  bool reached() const { return without_better_ >= config_.patience; }
+  bool reached() const { return state_.without_better >= config_.patience; }
 
   // What a checkpoint holds.
   struct State {
     std::optional<double> best;
-    std::int64_t best_epoch = 0;
+    std::int64_t best_epoch = 0, last_epoch = 0;
     std::int64_t without_better = 0;
   };
-  State state() const { return {best_, best_epoch_, without_better_}; }
-  void Restore(const State& state);
+  const State& state() const { return state_; }
+  void Restore(const State& state) { state_ = state; }
   RunSummary::EarlyStop Summary() const;
 
  private:
@@ -32,8 +32,7 @@ class EarlyStop {
 
   EarlyStopConfig config_;
   bool lower_ = true;
-  std::optional<double> best_;
-  std::int64_t best_epoch_ = 0, without_better_ = 0;
+  State state_;
 };
 
 }  // namespace tenon

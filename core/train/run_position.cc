@@ -68,6 +68,7 @@ Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position
   const EarlyStop::State watched = stop->state();
   if (watched.best) state.extra.push_back({"train.early_stop_best", Tensor::Scalar(*watched.best)});
   state.extra.push_back({"train.early_stop_best_epoch", Tensor::Scalar(watched.best_epoch)});
+  state.extra.push_back({"train.early_stop_last_epoch", Tensor::Scalar(watched.last_epoch)});
   state.extra.push_back({"train.early_stop_without_better", Tensor::Scalar(watched.without_better)});
   return state;
 }
@@ -100,6 +101,7 @@ void RestoreEarlyStop(const RunState& state, EarlyStop* stop) {
   EarlyStop::State watched;
   watched.best = Extra<double>(state, "train.early_stop_best");
   watched.best_epoch = Extra<std::int64_t>(state, "train.early_stop_best_epoch").value_or(0);
+  watched.last_epoch = Extra<std::int64_t>(state, "train.early_stop_last_epoch").value_or(0);
   watched.without_better = Extra<std::int64_t>(state, "train.early_stop_without_better").value_or(0);
   stop->Restore(watched);
 }

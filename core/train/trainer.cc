@@ -315,8 +315,11 @@ Status TrainingRun::PrepareRunner() {
 }
 
 Status TrainingRun::TrainEpochs() {
-  // A checkpoint at the end of an epoch stands at the start of the next one.
-  if (at_.step_in_epoch >= per_epoch_ && !Stopped()) at_.NextEpoch();
+  // A checkpoint at the end of an epoch stands at the start of the next one; an early stop wants each evaluation.
+  if (at_.step_in_epoch >= per_epoch_ && !Stopped()) {
+    if (early_stop_ && early_stop_->state().last_epoch < at_.epoch) TENON_TRY(EvaluateEpoch(false));
+    if (!StoppedEarly()) at_.NextEpoch();
+  }
   while (!Stopped() && at_.epoch <= config_.train.epochs) {
     TENON_TRY_WHILE(TrainEpoch(), "training epoch {} of {}", at_.epoch, config_.train.epochs);
     if (at_.step_in_epoch < per_epoch_) break;  // stopped in mid-epoch
@@ -325,9 +328,10 @@ Status TrainingRun::TrainEpochs() {
     NoteSkipped();
     TENON_TRY(EvaluateEpoch(Stopped() || at_.epoch == config_.train.epochs));
     const bool last = Stopped() || at_.epoch == config_.train.epochs;
-    const bool save =
-        !config_.checkpoint.steps && config_.checkpoint.every > 0 && at_.epoch % config_.checkpoint.every == 0;
-    if (save || last) TENON_TRY(Save());
+    const bool due = config_.checkpoint.steps
+                         ? at_.global_step % *config_.checkpoint.steps == 0
+                         : config_.checkpoint.every > 0 && at_.epoch % config_.checkpoint.every == 0;
+    if (due || last) TENON_TRY(Save());
     if (last) break;
     at_.NextEpoch();
   }
@@ -350,6 +354,7 @@ Status TrainingRun::TrainEpoch() {
   TENON_TRY(train_loader_->Start(at_.epoch - 1, groups_.first_batch(at_.step_in_epoch)));
   while (!Stopped() && at_.step_in_epoch < per_epoch_) {
     TENON_TRY(Step());
+    if (at_.step_in_epoch == per_epoch_) break;  // saved when it is evaluated
     if (config_.checkpoint.steps && at_.global_step % *config_.checkpoint.steps == 0) TENON_TRY(Save());
   }
   return {};

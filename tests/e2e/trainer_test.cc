@@ -123,9 +123,16 @@ TEST(Trainer, SeveralSeedsInOneCommand) {
   EXPECT_EQ(run.Files(), (std::vector<std::string>{"seed_1", "seed_2", "seed_3"}));
   const RunCase failing(kSections);
   const ToolResult failed = failing.Train({"optimizer.lr=1e30", "train.epochs=2"}, {"--repeat-seeds", "4,5"});
-  EXPECT_EQ(failed.exit_code, 1);
-  EXPECT_NE(failed.err.find("error: The run with seed 4 ended with exit code 1."), std::string::npos) << failed.err;
+  EXPECT_EQ(failed.exit_code, 2);
+  EXPECT_NE(failed.err.find("error: The run with seed 4 ended with exit code 2."), std::string::npos) << failed.err;
   EXPECT_EQ(failing.Files(), (std::vector<std::string>{"seed_4"}));
+}
+
+TEST(Trainer, TooManyThreadsPointAtTheirKey) {
+  const RunCase run(std::string(kSections) + "threads: 4000\n");
+  const ToolResult result = run.Train();
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("run.yaml:8:10: error: 4000 compute threads"), std::string::npos) << result.err;
 }
 
 TEST(Trainer, RegressionHasItsMetrics) {
