@@ -21,7 +21,7 @@ const ConfigTable& ConfigTableOf(const SoftmaxCrossEntropyConfig*) {
                                             {
                                                 Field("label_smoothing", &T::label_smoothing, AtLeast(0) & AtMost(1),
                                                       "share of the target that is spread over all classes"),
-                                                Field("ignore_index", &T::ignore_index, AtLeast(0), kIgnoreSentence),
+                                                Field("ignore_index", &T::ignore_index, kIgnoreSentence),
                                                 Field("class_weights", &T::class_weights, AtLeast(0), kWeightsSentence),
                                             });
   return table;
@@ -32,7 +32,7 @@ const ConfigTable& ConfigTableOf(const NllConfig*) {
   static const ConfigTable table =
       Table<T>("Negative log likelihood: the output holds log probabilities, the labels are classes.",
                {
-                   Field("ignore_index", &T::ignore_index, AtLeast(0), kIgnoreSentence),
+                   Field("ignore_index", &T::ignore_index, kIgnoreSentence),
                    Field("class_weights", &T::class_weights, AtLeast(0), kWeightsSentence),
                });
   return table;
