@@ -1,4 +1,4 @@
-// Best time of each routine of device_cpu at the shapes of LeNet-5 and of a small MLP.
+// Best time of each routine of device_cpu at the shapes of LeNet-5, a small MLP and ResNet-18.
 //   cpu_kernels [--isa NAME] [--filter TEXT] [--seconds PER_LINE]
 #include <algorithm>
 #include <chrono>
@@ -137,6 +137,32 @@ void BenchConvPools(const Routines& r) {
   BenchConvPool(r, "(no pool) b32 32->64 16x16 3x3 /2", 32, 32, 16, 64, 3, 1, 1, false, true, 2);
 }
 
+// Counted as the direct sum's operations.
+void BenchWinograd(const Routines& r, int64_t n, int64_t c, int64_t size) {
+  const tenon::cpu::WinogradShape s{n, c, size, size, c, 1, 1, 1, 1};
+  Floats x(n * c * size * size), w(c * c * 9), y(n * c * size * size);
+  tenon::cpu::WinogradForwardArgs f;
+  f.shape = s, f.x = x.p, f.weights = w.p, f.y = y.p;
+  Floats forward_space(r.winograd_forward_workspace(f, 1) / 4 + 16);
+  const std::string what = "b" + std::to_string(n) + " " + std::to_string(c) + " channels " + std::to_string(size) +
+                           "x" + std::to_string(size);
+  const double flop = 18.0 * static_cast<double>(n * size * size) * static_cast<double>(c * c);
+  Report("winograd forward " + what, flop, [&] { r.winograd_forward(f, forward_space.p, {}); });
+  f.turned = true;
+  Report("winograd data " + what, flop, [&] { r.winograd_forward(f, forward_space.p, {}); });
+  tenon::cpu::WinogradWeightsArgs g;
+  g.shape = s, g.x = x.p, g.dy = y.p, g.dw = w.p;
+  Floats weights_space(r.winograd_weights_workspace(g, 1) / 4 + 16);
+  Report("winograd weights " + what, flop, [&] { r.winograd_weights(g, weights_space.p, {}); });
+}
+
+void BenchWinograds(const Routines& r) {
+  BenchWinograd(r, 32, 64, 32);
+  BenchWinograd(r, 32, 128, 16);
+  BenchWinograd(r, 32, 256, 8);
+  BenchWinograd(r, 32, 512, 4);
+}
+
 // Fused multiply-adds on registers alone: what the processor gives at this moment.
 __attribute__((target("avx2,fma"), noinline)) void FusedMultiplyAdds(int rounds) {
   typedef float V __attribute__((vector_size(32)));
@@ -174,6 +200,7 @@ int main(int argc, char** argv) {
   if (tenon::cpu::FindRoutines("avx2") != nullptr) Peak();
   BenchGemms(*r);
   BenchConvPools(*r);
+  BenchWinograds(*r);
   std::printf("sum %.1f us\n", g_total_us);
   return 0;
 }
