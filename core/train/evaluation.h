@@ -6,7 +6,8 @@
 
 namespace tenon {
 
-// The metrics over all samples of a loader, in its order.
-Result<MetricSet> EvaluateAll(StepRunner& runner, Loader& loader, const std::vector<std::string>& metrics);
+// The metrics of a run with this loss over all samples of a loader, in its order.
+Result<MetricSet> EvaluateAll(StepRunner& runner, Loader& loader, const LossConfig& loss,
+                              const std::vector<std::string>& metrics);
 
 }  // namespace tenon

@@ -117,7 +117,27 @@ Result<graph::ValueId> Add(const LossConfig& config, graph::Graph& graph, graph:
   return AddNode(graph, node, inputs, "loss");
 }
 
+// A label without a weight counts 1: the loss operator refuses it.
+template <class T>
+double CountedClasses(const T& loss, const Tensor& labels) {
+  double sum = 0;
+  for (const std::int64_t label : labels.values<std::int64_t>()) {
+    if (loss.ignore_index == label) continue;
+    const auto at = static_cast<std::size_t>(label);
+    sum += label >= 0 && at < loss.class_weights.size() ? loss.class_weights[at] : 1;
+  }
+  return sum;
+}
+
 }  // namespace
+
+double CountedWeight(const LossConfig& config, const Tensor& labels) {
+  if (labels.dtype() == DType::kI64) {
+    if (const auto* entropy = std::get_if<SoftmaxCrossEntropyConfig>(&config)) return CountedClasses(*entropy, labels);
+    if (const auto* likelihood = std::get_if<NllConfig>(&config)) return CountedClasses(*likelihood, labels);
+  }
+  return static_cast<double>(labels.elements());
+}
 
 int ClassAxis(const SymShape& output, const SymShape& labels) {
   const int last = output.rank() - 1;

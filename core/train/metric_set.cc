@@ -69,9 +69,9 @@ MetricSet::MetricSet(const std::vector<std::string>& names) : names_(names) {
   among_.assign(ks_.size(), 0);
 }
 
-Status MetricSet::Add(const StepRunner::Evaluation& result, const Batch& batch) {
-  loss_ += result.loss * static_cast<double>(batch.count);
-  samples_ += batch.count;
+Status MetricSet::Add(const StepRunner::Evaluation& result, const Batch& batch, double weight) {
+  if (weight > 0) loss_ += result.loss * weight;  // the loss of a batch that counts nothing is no number
+  loss_weight_ += weight;
   if (wants_classes_) TENON_TRY(AddClasses(*result.output, batch.labels));
   if (wants_differences_) AddDifferences(*result.output, batch.labels);
   return {};
@@ -123,7 +123,7 @@ void MetricSet::AddDifferences(const Tensor& output, const Tensor& labels) {
 
 std::map<std::string, double> MetricSet::Values() const {
   std::map<std::string, double> values;
-  const double loss = loss_ / static_cast<double>(std::max<std::int64_t>(samples_, 1));
+  const double loss = loss_weight_ > 0 ? loss_ / loss_weight_ : 0;
   const auto count = static_cast<double>(std::max<std::int64_t>(differences_, 1));
   std::size_t k = 0;
   for (const std::string& name : names_) {

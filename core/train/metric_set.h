@@ -30,7 +30,7 @@ struct ConfusionMatrix {
 };
 
 // The metrics of one pass over a part of the data.
-//   loss              mean over the samples                perplexity   exp of it
+//   loss              mean over what counts in it          perplexity   exp of it
 //   accuracy          part whose largest output is at the label; the first of equal ones counts
 //   top_K             part whose label is among the K largest outputs
 //   f1_macro, f1_micro, confusion_matrix                   of the predicted classes
@@ -40,7 +40,8 @@ class MetricSet {
  public:
   explicit MetricSet(const std::vector<std::string>& names);
 
-  Status Add(const StepRunner::Evaluation& result, const Batch& batch);
+  // `weight`: what the batch counts in the loss (CountedWeight).
+  Status Add(const StepRunner::Evaluation& result, const Batch& batch, double weight);
   std::map<std::string, double> Values() const;
   bool has_matrix() const { return wants_matrix_; }
   const ConfusionMatrix& matrix() const { return matrix_; }
@@ -52,8 +53,8 @@ class MetricSet {
   std::vector<std::string> names_;
   std::vector<std::int64_t> ks_;  // of the top_K metrics
   bool wants_classes_ = false, wants_matrix_ = false, wants_differences_ = false;
-  double loss_ = 0, absolute_ = 0, squared_ = 0;
-  std::int64_t samples_ = 0, decisions_ = 0, right_ = 0, differences_ = 0;
+  double loss_ = 0, loss_weight_ = 0, absolute_ = 0, squared_ = 0;
+  std::int64_t decisions_ = 0, right_ = 0, differences_ = 0;
   std::vector<std::int64_t> among_;  // by position in ks_
   ConfusionMatrix matrix_;
 };

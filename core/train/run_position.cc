@@ -36,15 +36,13 @@ Status AddTensors(StepRunner& runner, const std::vector<std::string>& names, std
 
 std::string RunPosition::Name() const { return fmt::format("{}_{}", epoch, step_in_epoch); }
 
-double RunPosition::train_loss() const {
-  return loss_sum / static_cast<double>(std::max<std::int64_t>(loss_samples, 1));
-}
+double RunPosition::train_loss() const { return loss_weight > 0 ? loss_sum / loss_weight : 0; }
 
 void RunPosition::NextEpoch() {
   ++epoch;
   step_in_epoch = 0;
   loss_sum = 0;
-  loss_samples = 0;
+  loss_weight = 0;
 }
 
 Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position, StepRunner& runner,
@@ -63,7 +61,7 @@ Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position
   state.extra.push_back({"train.batch", Tensor::Scalar(config.data.batch)});
   if (config.train.accumulate > 1) state.extra.push_back({"train.accumulate", Tensor::Scalar(config.train.accumulate)});
   state.extra.push_back({"train.loss_sum", Tensor::Scalar(position.loss_sum)});
-  state.extra.push_back({"train.loss_samples", Tensor::Scalar(position.loss_samples)});
+  state.extra.push_back({"train.loss_weight", Tensor::Scalar(position.loss_weight)});
   if (stop == nullptr) return state;
   const EarlyStop::State watched = stop->state();
   if (watched.best) state.extra.push_back({"train.early_stop_best", Tensor::Scalar(*watched.best)});
@@ -85,7 +83,7 @@ Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state) {
   position.global_step = state.global_step;
   position.learning_rate = state.learning_rate;
   position.loss_sum = Extra<double>(state, "train.loss_sum").value_or(0);
-  position.loss_samples = Extra<std::int64_t>(state, "train.loss_samples").value_or(0);
+  position.loss_weight = Extra<double>(state, "train.loss_weight").value_or(0);
   return position;
 }
 

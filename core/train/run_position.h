@@ -16,8 +16,8 @@ namespace tenon {
 struct RunPosition {
   std::int64_t epoch = 1;                           // the current one, from 1
   std::int64_t step_in_epoch = 0, global_step = 0;  // steps done
-  double loss_sum = 0;                              // of the epoch, weighted by samples
-  std::int64_t loss_samples = 0;
+  double loss_sum = 0;                              // of the epoch, weighted by what each step counts
+  double loss_weight = 0;
   double learning_rate = 0;  // of the last step
 
   std::string Name() const;  // "3_120", as in the names of checkpoints

@@ -20,12 +20,6 @@ class StepGroups {
   std::int64_t batches_of(std::int64_t step) const {
     return std::min(batches_, batches_per_epoch_ - first_batch(step));
   }
-  // In the epoch that the loader has started.
-  std::int64_t samples_of(std::int64_t step) const {
-    std::int64_t samples = 0;
-    for (std::int64_t i = 0; i < batches_of(step); ++i) samples += loader_->samples_of(first_batch(step) + i);
-    return samples;
-  }
   // Of batch `index` of the step that is step `global_step` of the run: no two batches have the same.
   std::int64_t position(std::int64_t global_step, std::int64_t index) const { return global_step * batches_ + index; }
 

@@ -22,7 +22,7 @@ struct StepPart {
   double learning_rate = 0;
   std::int64_t step = 0;      // from 0
   std::int64_t position = 0;  // of the batch in the run: where random numbers start
-  double weight = 1;          // its share of the samples of the step
+  double weight = 1;          // its share of what the step counts (CountedWeight)
   bool first = true, last = true;
   double loss_scale = 1;  // where the run scales its loss (ScalesLoss)
 };

@@ -55,7 +55,7 @@ const ConfigTable& ConfigTableOf(const TrainConfig*) {
           Field("epochs", &T::epochs, AtLeast(1), "passes over the training data"),
           Field("steps", &T::steps, AtLeast(1), "stop after so many steps, even within an epoch"),
           Field("accumulate", &T::accumulate, Between(1, 1 << 20),
-                "batches a step: their gradients are added up, weighted by samples, before the update"),
+                "batches a step: their gradients are added up, weighted by what they count, before the update"),
           Field("clip_norm", &T::clip_norm, Above(0), "largest joint L2 norm of all gradients; larger ones are scaled"),
           Field("clip_value", &T::clip_value, Above(0), "largest absolute value in a gradient"),
           Field("freeze", &T::freeze, "patterns of parameters that stay as they are, such as conv1.*"),

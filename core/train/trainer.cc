@@ -21,6 +21,7 @@
 #include "core/train/run_position.h"
 #include "core/train/run_report.h"
 #include "core/train/schedule.h"
+#include "core/train/step_batches.h"
 #include "core/train/step_groups.h"
 #include "core/train/step_runner.h"
 #include "core/train/step_times.h"
@@ -69,7 +70,7 @@ class TrainingRun {
   Status TrainEpochs();
   Status TrainEpoch();
   Status Step();
-  Result<double> TrainBatches(std::int64_t* samples);
+  Result<double> TrainBatches();
   Status Log(double loss, std::int64_t took);
   void NoteSkipped();
   Status EvaluateEpoch(bool last);
@@ -82,6 +83,8 @@ class TrainingRun {
   std::string ResumeHint() const;
   // Steps that changed the parameters: schedule and optimiser count no others.
   std::int64_t UpdatesDone() const { return at_.global_step - scaler_.state().skipped_steps; }
+  // Did the last step change the parameters?
+  bool Updated() const { return batches_.weight() > 0 && !runner_->overflowed(); }
   bool StoppedEarly() const { return early_stop_ && early_stop_->reached(); }
   bool Stopped() const { return stop_.received() != 0 || at_.global_step >= total_steps_ || StoppedEarly(); }
 
@@ -100,6 +103,7 @@ class TrainingRun {
   std::unique_ptr<StepRunner> runner_;
   std::unique_ptr<Loader> train_loader_, validation_loader_, test_loader_;
   StepGroups groups_;
+  StepBatches batches_;  // of the current step
   LossScaler scaler_;
   std::optional<EarlyStop> early_stop_;
   std::optional<CheckpointFolder> checkpoints_;
@@ -360,25 +364,21 @@ Status TrainingRun::TrainEpoch() {
   return {};
 }
 
-// The batches of one step; the loss is the mean over their samples.
-Result<double> TrainingRun::TrainBatches(std::int64_t* samples) {
-  const std::int64_t batches = groups_.batches_of(at_.step_in_epoch);
-  const auto all = static_cast<double>(groups_.samples_of(at_.step_in_epoch));
+// The loss of a step is the mean over what its batches count; 0 where they count nothing: then nothing changes.
+Result<double> TrainingRun::TrainBatches() {
+  TENON_TRY(batches_.Read(*train_loader_, groups_.batches_of(at_.step_in_epoch), config_.loss));
   double loss = 0;
-  for (std::int64_t i = 0; i < batches; ++i) {
-    TENON_ASSIGN(const Batch* batch, train_loader_->Next());
-    if (batch == nullptr) return Error(Code::kInternal, "Epoch {} ends before its last step.", at_.epoch);
+  for (const StepBatches::Part& of_step : batches_.parts()) {
     StepPart part;
     part.learning_rate = at_.learning_rate;
     part.step = UpdatesDone();
     part.loss_scale = scaler_.scale();
-    part.position = groups_.position(at_.global_step, i);
-    part.weight = static_cast<double>(batch->count) / all;
-    part.first = i == 0;
-    part.last = i == batches - 1;
-    TENON_ASSIGN(const double of_batch, runner_->Train(*batch, part));
-    loss += batches == 1 ? of_batch : of_batch * part.weight;
-    *samples += batch->count;
+    part.position = groups_.position(at_.global_step, of_step.index);
+    part.weight = of_step.share;
+    part.first = &of_step == &batches_.parts().front();
+    part.last = &of_step == &batches_.parts().back();
+    TENON_ASSIGN(const double of_batch, runner_->Train(of_step.batch, part));
+    loss += batches_.parts().size() == 1 ? of_batch : of_batch * part.weight;
   }
   return loss;
 }
@@ -387,30 +387,30 @@ Status TrainingRun::Step() {
   const std::int64_t waited = train_loader_->stats().wait_ns, begin = MonotonicNs();
   at_.learning_rate =
       LearningRateAt(config_.schedule, LearningRate(config_.optimizer), UpdatesDone(), total_steps_, per_epoch_);
-  std::int64_t samples = 0;
-  TENON_ASSIGN(const double loss, TrainBatches(&samples));
+  TENON_ASSIGN(const double loss, TrainBatches());
   const std::int64_t took = MonotonicNs() - begin - (train_loader_->stats().wait_ns - waited);
   if (!result_.summary.first_step_ms) {  // it compiles
     result_.summary.first_step_ms = Milliseconds(MonotonicNs() - started_ns_);
   } else {
     step_times_.Add(Milliseconds(took));
     train_ns_ += took;
-    samples_ += samples;
+    samples_ += batches_.samples();
   }
   ++at_.global_step;
   ++at_.step_in_epoch;
-  TENON_TRY_WHILE(scaler_.Update(runner_->overflowed()), "training step {}", at_.global_step);
-  if (!runner_->overflowed()) {
-    at_.loss_sum += loss * static_cast<double>(samples);
-    at_.loss_samples += samples;
+  if (batches_.weight() > 0)
+    TENON_TRY_WHILE(scaler_.Update(runner_->overflowed()), "training step {}", at_.global_step);
+  if (Updated()) {
+    at_.loss_sum += loss * batches_.weight();
+    at_.loss_weight += batches_.weight();
   }
   return Log(loss, took);
 }
 
 Status TrainingRun::Log(double loss, std::int64_t took) {
-  const std::optional<double> norm = runner_->GradientNorm();
+  const std::optional<double> norm = Updated() ? runner_->GradientNorm() : std::nullopt;
   if (norm && *norm > *config_.train.clip_norm) ++result_.summary.clipping->clipped_steps;
-  if (!runner_->overflowed()) {
+  if (Updated()) {
     interval_loss_ += loss;
     ++interval_steps_;
   }
@@ -450,7 +450,7 @@ Status TrainingRun::EvaluateEpoch(bool last) {
 }
 
 Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
-  TENON_ASSIGN(const MetricSet set, EvaluateAll(*runner_, loader, facts_.metrics));
+  TENON_ASSIGN(const MetricSet set, EvaluateAll(*runner_, loader, config_.loss, facts_.metrics));
   const auto values = set.Values();
   const bool test = part == "test";
   RunSummary& summary = result_.summary;
@@ -458,7 +458,7 @@ Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
   std::vector<Metric> metrics;
   names.reserve(values.size());
   std::string line = fmt::format("epoch {}/{}", at_.epoch, config_.train.epochs);
-  if (at_.loss_samples > 0) line += fmt::format("  train loss {:.4f}", at_.train_loss());
+  if (at_.loss_weight > 0) line += fmt::format("  train loss {:.4f}", at_.train_loss());
   for (const auto& value : values) {
     names.push_back(part + "_" + value.first);
     metrics.push_back({names.back(), value.second});

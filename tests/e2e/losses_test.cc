@@ -107,6 +107,59 @@ TEST(Losses, AgainstClasses) {
       kClasses));
 }
 
+// Rows sorted by class, so that small batches hold one class only: 12 of each of three.
+constexpr const char* kSorted =
+    "data: {type: csv, path: sorted.csv, batch: 36, shuffle: false, workers: 0, test: {path: sorted.csv}}\n"
+    "network: {layers: [{linear: {out: 8}}, tanh, {linear: {out: 3}}]}\n"
+    "optimizer: {type: sgd, lr: 0.5, momentum: 0.5}\nschedule: {type: constant}\ntrain: {epochs: 5}\n";
+
+// The test loss and the training loss of the last epoch.
+std::pair<double, double> SortedLosses(const std::string& loss, std::vector<std::string> settings) {
+  const RunCase run(kSorted);
+  std::string rows = "a,b,target\n";
+  for (int i = 0; i < 36; ++i) rows += fmt::format("{},{},{}\n", PlaneAt(i).a, PlaneAt(i).b, i / 12);
+  WriteFile(run.folder() / "sorted.csv", rows);
+  settings.push_back("loss=" + loss);
+  const auto losses = Losses(run, settings);
+  if (losses.empty()) return {-1, -1};
+  return {run.Summary().at("test_loss").get<double>(), losses.back()};
+}
+
+constexpr const char* kCounting[] = {"{type: softmax_cross_entropy, class_weights: [0.5, 2, 0.1]}",
+                                     "{type: softmax_cross_entropy, ignore_index: 2}",
+                                     "{type: softmax_cross_entropy, class_weights: [0, 1, 1]}",
+                                     "{type: softmax_cross_entropy, ignore_index: 0, label_smoothing: 0.1}"};
+
+// Batches of 5 hold different counts of each class, and some hold only labels that are ignored.
+TEST(Losses, DoNotDependOnTheBatch) {
+  for (const char* loss : kCounting) {
+    const auto whole = SortedLosses(loss, {"optimizer.lr=0"}),
+               parts = SortedLosses(loss, {"optimizer.lr=0", "data.batch=5"});
+    EXPECT_NEAR(whole.first, parts.first, 1e-6) << loss;
+    EXPECT_NEAR(whole.second, parts.second, 1e-6) << loss;
+  }
+}
+
+TEST(Losses, AccumulatedGradientsAreThoseOfTheLargeBatch) {
+  for (const char* loss : kCounting) {
+    const auto whole = SortedLosses(loss, {});
+    for (const char* mode : {"mode=graph", "mode=pynative"}) {
+      const auto parts = SortedLosses(loss, {"data.batch=5", "train.accumulate=8", mode});
+      EXPECT_NEAR(whole.first, parts.first, 2e-6) << loss << mode;
+      EXPECT_NEAR(whole.second, parts.second, 2e-6) << loss << mode;
+    }
+  }
+}
+
+// Half of the steps count nothing: they change nothing, and no loss is NaN.
+TEST(Losses, IgnoredBatchesCountNothing) {
+  for (const char* mode : {"mode=graph", "mode=pynative"}) {
+    const auto losses = SortedLosses(kCounting[1], {"data.batch=1", "optimizer.lr=0.05", mode});
+    EXPECT_GT(losses.first, 0) << mode;
+    EXPECT_LT(losses.first, 1.2) << mode;
+  }
+}
+
 TEST(Losses, AgainstValues) {
   const std::string data =
       "data: {type: synthetic, samples: 60, classes: 3, image: {shape: [2, 6, 6]}, batch: 10, transforms: [one_hot]}\n"

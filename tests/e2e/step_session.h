@@ -12,6 +12,7 @@
 #include "core/data/open_data.h"
 #include "core/exec/runtime.h"
 #include "core/train/network.h"
+#include "core/train/step_batches.h"
 #include "core/train/step_groups.h"
 #include "core/train/step_runner.h"
 
@@ -112,17 +113,16 @@ class StepSession {
 
   double Step(std::int64_t step, double rate) {
     double loss = 0;
-    for (std::int64_t i = 0; i < groups_.batches_of(step); ++i) {
-      const auto batch = loader_->Next();
-      Check(batch.status());
+    Check(batches_.Read(*loader_, groups_.batches_of(step), config_.loss));
+    for (const StepBatches::Part& of_step : batches_.parts()) {
       StepPart part;
       part.learning_rate = rate;
       part.step = steps_;
-      part.position = groups_.position(steps_, i);
-      part.weight = static_cast<double>((*batch)->count) / static_cast<double>(groups_.samples_of(step));
-      part.first = i == 0;
-      part.last = i + 1 == groups_.batches_of(step);
-      const auto of_batch = runner_->Train(**batch, part);
+      part.position = groups_.position(steps_, of_step.index);
+      part.weight = of_step.share;
+      part.first = &of_step == &batches_.parts().front();
+      part.last = &of_step == &batches_.parts().back();
+      const auto of_batch = runner_->Train(of_step.batch, part);
       Check(of_batch.status());
       loss += *of_batch * part.weight;
     }
@@ -135,6 +135,7 @@ class StepSession {
   std::unique_ptr<DataSource> data_;
   std::unique_ptr<Loader> loader_;
   StepGroups groups_;
+  StepBatches batches_;
   std::unique_ptr<exec::Runtime> runtime_;
   std::unique_ptr<StepRunner> runner_;
   std::int64_t steps_ = 0;

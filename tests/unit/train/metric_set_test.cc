@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/train/metric_name.h"
 
 namespace tenon {
@@ -28,7 +30,7 @@ struct Classes {
 std::map<std::string, double> Measure(const std::vector<std::string>& names) {
   const Classes classes;
   MetricSet set(names);
-  EXPECT_TRUE(set.Add(classes.result(), classes.batch).ok());
+  EXPECT_TRUE(set.Add(classes.result(), classes.batch, 6).ok());
   return set.Values();
 }
 
@@ -43,14 +45,24 @@ TEST(MetricSet, CountsWhatIsRight) {
 }
 
 // Class 0: precision 1/2, recall 1/2; class 1: 1, 2/3; class 2: 1/2, 1. F1: 0.5, 0.8, 2/3.
+// Losses 0.5 and 2 of batches that count 3 and 1; a third counts nothing.
+TEST(MetricSet, WeighsLossesByWhatBatchesCount) {
+  const Classes classes;
+  MetricSet set({"loss"});
+  ASSERT_TRUE(set.Add({0.5, &classes.output}, classes.batch, 3).ok());
+  ASSERT_TRUE(set.Add({2.0, &classes.output}, classes.batch, 1).ok());
+  ASSERT_TRUE(set.Add({std::nan(""), &classes.output}, classes.batch, 0).ok());
+  EXPECT_DOUBLE_EQ(set.Values().at("loss"), 0.875);
+}
+
 TEST(MetricSet, F1AndConfusionMatrix) {
   const auto values = Measure({"f1_macro", "f1_micro"});
   EXPECT_NEAR(values.at("f1_macro"), (0.5 + 0.8 + 2.0 / 3) / 3, 1e-12);
   EXPECT_NEAR(values.at("f1_micro"), 4.0 / 6, 1e-12);
   const Classes classes;
   MetricSet set({"confusion_matrix"});
-  ASSERT_TRUE(set.Add(classes.result(), classes.batch).ok());
-  ASSERT_TRUE(set.Add(classes.result(), classes.batch).ok());
+  ASSERT_TRUE(set.Add(classes.result(), classes.batch, 6).ok());
+  ASSERT_TRUE(set.Add(classes.result(), classes.batch, 6).ok());
   EXPECT_EQ(set.matrix().ToCsv(), "label,0,1,2\n0,2,0,2\n1,2,4,0\n2,0,0,2\n");
   EXPECT_EQ(set.matrix().samples(), 12);
   EXPECT_EQ(set.matrix().right(), 8);
@@ -72,7 +84,7 @@ TEST(MetricSet, ReadsClassesOnEitherAxisOfASequence) {
   batch.count = 1;
   for (const Tensor* output : {&first, &last}) {
     MetricSet set({"accuracy", "top_2"});
-    ASSERT_TRUE(set.Add({0.0, output}, batch).ok());
+    ASSERT_TRUE(set.Add({0.0, output}, batch, 1).ok());
     EXPECT_DOUBLE_EQ(set.Values().at("accuracy"), 0.5);
     EXPECT_DOUBLE_EQ(set.Values().at("top_2"), 1.0);
   }
@@ -84,10 +96,10 @@ TEST(MetricSet, LabelsBelowZeroArePassedOver) {
   batch.labels = Tensor::Of<std::int64_t>(Shape{2}, {-100, 0});
   batch.count = 2;
   MetricSet set({"accuracy"});
-  ASSERT_TRUE(set.Add({0.0, &output}, batch).ok());
+  ASSERT_TRUE(set.Add({0.0, &output}, batch, 1).ok());
   EXPECT_DOUBLE_EQ(set.Values().at("accuracy"), 1.0);
   batch.labels = Tensor::Of<std::int64_t>(Shape{2}, {2, 0});
-  EXPECT_EQ(set.Add({0.0, &output}, batch).message(), "A label is 2; the network has 2 classes.");
+  EXPECT_EQ(set.Add({0.0, &output}, batch, 1).message(), "A label is 2; the network has 2 classes.");
 }
 
 TEST(MetricSet, DifferencesOfValues) {
@@ -96,7 +108,7 @@ TEST(MetricSet, DifferencesOfValues) {
   batch.labels = Tensor::Of<float>(Shape{3}, {0, 2, 7});
   batch.count = 3;
   MetricSet set({"mae", "mse"});
-  ASSERT_TRUE(set.Add({0.0, &output}, batch).ok());
+  ASSERT_TRUE(set.Add({0.0, &output}, batch, 1).ok());
   EXPECT_DOUBLE_EQ(set.Values().at("mae"), 4.0 / 3);
   EXPECT_DOUBLE_EQ(set.Values().at("mse"), 10.0 / 3);
 }

@@ -1,0 +1,27 @@
+#include "core/train/step_batches.h"
+
+#include "core/train/loss.h"
+
+namespace tenon {
+
+Status StepBatches::Read(Loader& loader, std::int64_t count, const LossConfig& loss) {
+  parts_.clear();
+  samples_ = 0;
+  weight_ = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    TENON_ASSIGN(const Batch* batch, loader.Next());
+    if (batch == nullptr) return Error(Code::kInternal, "Epoch {} ends before its last step.", loader.epoch() + 1);
+    samples_ += batch->count;
+    const double weight = CountedWeight(loss, batch->labels);
+    if (weight == 0) continue;
+    weight_ += weight;
+    Part& part = parts_.emplace_back(Part{*batch, i, weight});
+    if (count == 1) break;
+    part.batch.samples = batch->samples.Clone();
+    part.batch.labels = batch->labels.Clone();
+  }
+  for (Part& part : parts_) part.share /= weight_;
+  return {};
+}
+
+}  // namespace tenon

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/data/loader.h"
+#include "core/train/run_config.h"
+
+namespace tenon {
+
+// The batches of one step, read ahead, because the share of the first depends on what the last one counts. A batch whose
+// labels are all ignored counts nothing and is left out.
+class StepBatches {
+ public:
+  struct Part {
+    Batch batch;
+    std::int64_t index = 0;  // in the step
+    double share = 1;        // of what the step counts (CountedWeight); the shares of a step add up to 1
+  };
+
+  // The next `count` batches of the loader. The batch of a step of one is the loader's own, valid until its next call; those of
+  // longer steps are copies.
+  Status Read(Loader& loader, std::int64_t count, const LossConfig& loss);
+
+  const std::vector<Part>& parts() const { return parts_; }
+  std::int64_t samples() const { return samples_; }  // of all batches read
+  double weight() const { return weight_; }          // what the step counts
+
+ private:
+  std::vector<Part> parts_;
+  std::int64_t samples_ = 0;
+  double weight_ = 0;
+};
+
+}  // namespace tenon
