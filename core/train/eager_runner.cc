@@ -356,7 +356,10 @@ Result<double> EagerRunner::Train(const Batch& batch, const StepPart& part) {
   TENON_ASSIGN(Walk * walk, Get(true, BatchShape(batch)));
   TENON_TRY(Forward(*walk, batch, part.position, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
-  if (part.first) overflowed_ = false;
+  if (part.first) {
+    overflowed_ = false;
+    gradient_norm_.reset();
+  }
   if (std::isfinite(loss)) {
     TENON_TRY(Update(*walk, part));
   } else {

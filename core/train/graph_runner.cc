@@ -254,7 +254,12 @@ Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
   TENON_TRY(FeedScalar(program, passes::kStartInput, start_));
   loss_scale_ = static_cast<float>(part.loss_scale);
   TENON_TRY(FeedScalar(program, passes::kLossScaleInput, loss_scale_));
-  if (part.first) overflowed_ = false;
+  if (part.first) {
+    overflowed_ = false;
+    gradient_norm_.reset();
+  }
+  // The optimiser's states belong into every checkpoint, also into one before the first update.
+  if (!whole) TENON_TRY(Get(Purpose::kApply, BatchShape()));
   exec::RunOptions run;
   run.seed = static_cast<std::uint64_t>(config_.seed);
   run.position = static_cast<std::uint64_t>(part.position);

@@ -143,6 +143,26 @@ TEST(Resume, AnInterruptedRunEndsAsIfItHadNotBeen) {
   EXPECT_EQ(straight.Checkpoint("120_13"), stopped.Checkpoint("120_13"));
 }
 
+// The first steps of a scaled loss overflow: a checkpoint from before the first update has the states of the optimiser too.
+TEST(Resume, BeforeTheFirstUpdateOfAScaledLoss) {
+  for (const char* mode : {"graph", "pynative"}) {
+    const std::vector<std::string> settings = {"mode=" + std::string(mode), "amp={level: O2, dtype: fp16}",
+                                               "train.accumulate=3",        "train.ema=0.9",
+                                               "train.clip_norm=0.5",       "train.epochs=4",
+                                               "checkpoint.steps=1",        "checkpoint.keep=100"};
+    const RunCase straight(kSections), resumed(kSections);
+    ASSERT_EQ(straight.Train(settings).exit_code, 0);
+    const std::string from = straight.output() + "/checkpoints/t-1_2.ckpt";
+    const ToolResult result = resumed.Train(settings, {"--resume", from});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    ASSERT_FALSE(straight.Checkpoint("4_5").empty());
+    EXPECT_EQ(straight.Checkpoint("4_5"), resumed.Checkpoint("4_5")) << mode;
+    const auto summary = straight.Summary();
+    EXPECT_GT(summary.at("skipped_steps"), 2);
+    EXPECT_LE(summary.at("clipping").at("clipped_steps").get<int>() + summary.at("skipped_steps").get<int>(), 20);
+  }
+}
+
 // The signal comes within a step of many batches: the step is finished, and the run goes on behind it.
 TEST(Resume, AnInterruptedSumOfBatchesIsFinished) {
   for (const char* mode : {"graph", "pynative"}) {
