@@ -60,6 +60,7 @@ struct Network::Impl {
 
   void Prepare(tenon::DType dtype, const tenon::Shape& sample, const tenon::Tensor* labels);
   SampleLayout LayoutFor(tenon::DType dtype, const tenon::Shape& sample, const tenon::Tensor* labels) const;
+  Batch AnyBatch() const;
   void CheckBatch(const tenon::Tensor& samples) const;
   void LoadInto(const Checkpoint& checkpoint, const std::string& path);
   std::vector<NamedTensor> Get(const std::vector<std::string>& names) const;
@@ -115,12 +116,24 @@ void Network::Impl::Prepare(tenon::DType dtype, const tenon::Shape& sample, cons
   runner = Value(config.mode == RunMode::kGraph ? MakeGraphRunner(*core->runtime, *network, options)
                                                 : MakeEagerRunner(*core->runtime, *network, options));
   if (!pending) return;
-  Batch like;
-  like.count = 2;  // any number: batch norm cannot train on one
-  Check(runner->Prepare(like));
+  Check(runner->Prepare(AnyBatch()));
   const Checkpoint checkpoint = std::move(*pending);
   pending.reset();
   LoadInto(checkpoint, pending_path);
+}
+
+// Zeros; two samples, since batch norm cannot train on one.
+Batch Network::Impl::AnyBatch() const {
+  const auto two = [](const tenon::Shape& sample) {
+    tenon::Shape shape{2};
+    for (const std::int64_t dim : sample.dims()) shape.push_back(dim);
+    return shape;
+  };
+  Batch batch;
+  batch.count = 2;
+  batch.samples = tenon::Tensor(layout.dtype, two(layout.shape));
+  batch.labels = tenon::Tensor(layout.label_dtype, two(layout.label_shape));
+  return batch;
 }
 
 void Network::Impl::CheckBatch(const tenon::Tensor& samples) const {
@@ -246,9 +259,7 @@ void Network::Load(const std::string& path) {
 
 void Network::Prepare(DType dtype, const Shape& sample) {
   impl_->Prepare(static_cast<tenon::DType>(dtype), ToShape(sample), nullptr);
-  Batch like;
-  like.count = 2;  // any number: batch norm cannot train on one
-  Check(impl_->runner->Prepare(like));
+  Check(impl_->runner->Prepare(impl_->AnyBatch()));
 }
 
 }  // namespace tenon::api
