@@ -106,7 +106,8 @@ void AddPieceKernels(KernelList& kernels);
 void AddPoolFused(FusedList& fused);
 void AddLayerNormFused(FusedList& fused);
 void AddGeluFused(FusedList& fused);
-// To be called last: for every kernel so far one that takes bf16 and f16 operands through it.
+// To be called after all kernels that take f32 alone: adds for every kernel so far one that takes bf16 and f16 operands
+// through it.
 void AddWidenedKernels(KernelList& kernels);
 
 // Can kernels of oneDNN run with this instruction set?
