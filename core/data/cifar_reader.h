@@ -28,8 +28,8 @@ Result<CifarFiles> FindCifarFiles(const std::string& folder, const std::string& 
 // Samples uint8 [3, 32, 32], held in memory as stored. Labels are checked while reading.
 class CifarDataset final : public Dataset {
  public:
-  // Appends the records of one file. A size that is no whole number of records, no record, and a label out of range are
-  // errors with file, record and byte.
+  // All records of the files, in order. In each file a size that is no whole number of records, no record, and a label out
+  // of range are errors with file, record and byte.
   static Result<std::unique_ptr<CifarDataset>> Open(const CifarFiles& files);
   static Result<std::unique_ptr<CifarDataset>> Read(ByteReader& reader, CifarKind kind);
 
@@ -48,7 +48,7 @@ class CifarDataset final : public Dataset {
   };
 
   explicit CifarDataset(CifarKind kind);
-  Status Append(ByteReader& reader);
+  Status Append(ByteReader& reader);  // the records of one file
   std::int64_t label_bytes() const { return kind_ == CifarKind::kCifar10 ? 1 : 2; }
   std::int64_t record_bytes() const;
   const File& FileOf(std::int64_t index) const;

@@ -1,4 +1,4 @@
-// mode: graph. One compiled program per shape of a batch and purpose; all share the variables.
+// mode: graph. One compiled program per shape of a batch and purpose; all share the variables and the arena.
 #include <algorithm>
 #include <cmath>
 #include <list>

@@ -1,5 +1,6 @@
-// Sends every case of the operator tests (tests/ops) through the kernels of this plugin as well: each kernel that supports
-// the call, with each layout signature that it offers. A call that no kernel takes is answered by the reference.
+// Sends every case of the operator tests that CMakeLists.txt lists through the kernels of this plugin as well: each kernel
+// that supports the call, with each layout signature that it offers. A call that no kernel takes is answered by the
+// reference.
 //   TENON_CPU_ISA  instruction set of the kernels; default auto
 #include <cmath>
 #include <cstdlib>
