@@ -77,8 +77,8 @@ class DataSource {
 };
 
 // Opens and checks everything that `config` names; nothing is found missing or broken later. Without `split` or `test`
-// the test part is what the source has of its own (idx: the t10k files; cifar: its test files; text: the last tenth), or none. `samples` limits the source before
-// a split, and the training part of a source that has an own test part.
+// the test part is what the source has of its own (idx: the t10k files; cifar: its test files; text: the last tenth), or
+// none. `samples` limits the source before a split, and the training part of a source that has an own test part.
 Result<DataSource> OpenData(const DataConfig& config, const OpenDataOptions& options);
 
 }  // namespace tenon
