@@ -36,7 +36,8 @@ class PluginRegistry {
   PluginRegistry(const PluginRegistry&) = delete;
   PluginRegistry& operator=(const PluginRegistry&) = delete;
 
-  // Searches and checks the files found, opening none; starts TENON_ABI_TRACE when that is set. Load does this itself; tools call it alone. Call once.
+  // Searches and checks the files found, opening none; starts TENON_ABI_TRACE when that is set. Load does this itself;
+  // tools call it alone. Call once.
   Status Find(const PluginsConfig& config);
 
   // Searches, checks all files found without opening them, then opens and creates the entries of `load`. Sets the

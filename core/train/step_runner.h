@@ -42,9 +42,9 @@ class StepRunner {
  public:
   virtual ~StepRunner() = default;
 
-  // One batch of a step: forward, backward and, after the last one, the update. Returns the loss of the batch. Without a loss
-  // scale, a loss that is not finite is an error that names the first operator whose result is not, and leaves parameters and optimiser
-  // state as they were.
+  // One batch of a step: forward, backward and, after the last one, the update. Returns the loss of the batch. Without a
+  // loss scale, a loss that is not finite is an error that names the first operator whose result is not, and leaves
+  // parameters and optimiser state as they were.
   virtual Result<double> Train(const Batch& batch, const StepPart& part) = 0;
   // A step of one batch; `step` counts from 0.
   Result<double> Train(const Batch& batch, double learning_rate, std::int64_t step) {

@@ -13,7 +13,8 @@ struct GeluArgs {
   float* y = nullptr;
 };
 
-// dx = dy * d Gelu(x) / dx over [rows][columns]; column_sums[c] = sum of the column of dx, or null (then no workspace is read). dx may be dy or x.
+// dx = dy * d Gelu(x) / dx over [rows][columns]; column_sums[c] = sum of the column of dx, or null (then no workspace is
+// read). dx may be dy or x.
 struct GeluGradArgs {
   int64_t rows = 0, columns = 0;
   bool approximate = false;
