@@ -187,9 +187,8 @@ class DataRules {
   }
 
   void Tokens() {
-    if (data_.type == "synthetic") return;
     if (data_.type != "text") {
-      Refuse("tokens", "only a text and made-up data have tokens");
+      if (data_.type != "synthetic") Refuse("tokens", "only a text and made-up data have tokens");
       Refuse("buckets", "its samples are all of one size", !data_.buckets.empty());
       Refuse("pad", "its samples are all of one size", data_.pad.has_value());
       return;
