@@ -21,6 +21,9 @@ std::string Join(std::span<const std::string> items, std::string_view separator)
 std::vector<std::string> Split(std::string_view text, char separator);
 std::string_view Trim(std::string_view text);
 
+// A word as a POSIX shell takes it back: quoted where it must be.
+std::string ShellWord(const std::string& word);
+
 // Shell-style pattern with * and ?; matches the whole of `text`.
 bool MatchesGlob(std::string_view pattern, std::string_view text);
 

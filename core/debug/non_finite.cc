@@ -28,7 +28,7 @@ double At(const Tensor& tensor, std::int64_t index) {
 Status NonFiniteFinder::OnResult(const graph::Node& node, int, const std::string& value_name, const Tensor& tensor) {
   const std::int64_t bad = FirstNonFinite(tensor);
   if (bad < 0) return {};
-  return Error(Code::kOutOfRange,
+  return Error(Code::kAborted,
                "The first operator whose result is not finite is node '{}' ({}): element {} of %{} {}{} is {}.",
                node.name, node.FullName(), bad, value_name, NameOf(tensor.dtype()), tensor.shape(), At(tensor, bad))
       .At(node.place);

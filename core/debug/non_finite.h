@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-// Watches a run for the first result that is not finite; stops it there with an OUT_OF_RANGE status that names node,
+// Watches a run for the first result that is not finite; stops it there with an ABORTED status that names node,
 // operator, value and the first bad element.
 class NonFiniteFinder final : public exec::StepObserver {
  public:

@@ -1,16 +1,21 @@
 #include "core/train/amp_config.h"
 
+#include <limits>
+
 namespace tenon {
 namespace {
 
 using Kind = LossScaleConfig::Kind;
+
+// Scales are multiplied as float32.
+constexpr double kMostFloat = std::numeric_limits<float>::max();
 
 const ConfigTable& DynamicTable() {
   using T = LossScaleConfig;
   static const ConfigTable table = Table<T>(
       "A scale that follows the gradients.",
       {
-          Field("init", &T::scale, AtLeast(1), "scale of the first step"),
+          Field("init", &T::scale, Between(1, kMostFloat), "scale of the first step"),
           Field("factor", &T::factor, Above(1),
                 "the scale is divided by it after a step with an overflow, and multiplied after `window` without one"),
           Field("window", &T::window, AtLeast(1), "steps without an overflow before the scale grows"),
@@ -58,7 +63,7 @@ void ConfigCodec<LossScaleConfig>::Read(const ConfigNode& node, const Bounds&, L
   std::string complaint;
   if (const auto number = node.is_scalar() ? ReadNumber(node, false, complaint) : std::nullopt) {
     out.kind = Kind::kFixed;
-    return ConfigCodec<double>::Read(node, AtLeast(1), out.scale, reader);
+    return ConfigCodec<double>::Read(node, Between(1, kMostFloat), out.scale, reader);
   }
   if (!node.is_scalar())
     return reader.Complain(node, fmt::format("needs {}, but is {}.", Type().spelling, node.Describe()));

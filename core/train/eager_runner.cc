@@ -419,7 +419,7 @@ Status EagerRunner::ExplainLoss(Walk& walk, const Batch& batch, double loss, con
   Status found = Forward(walk, batch, part.position, &finder);
   Forget(walk);
   if (!found.ok()) return std::move(found).While(doing);
-  return Error(Code::kOutOfRange, "The loss is {}, but a second run of the same step is finite.", loss).While(doing);
+  return Error(Code::kAborted, "The loss is {}, but a second run of the same step is finite.", loss).While(doing);
 }
 
 Result<StepRunner::Evaluation> EagerRunner::Evaluate(const Batch& batch) {

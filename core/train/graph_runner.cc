@@ -302,7 +302,7 @@ Status GraphRunner::ExplainLoss(Compiled& compiled, const Batch& batch, const ex
   observed.observer = &finder;
   Status found = compiled.program->RunToLoss(observed);
   if (!found.ok()) return std::move(found).While(doing);
-  return Error(Code::kOutOfRange, "The loss is {}, but a second run of the same step is finite.", loss).While(doing);
+  return Error(Code::kAborted, "The loss is {}, but a second run of the same step is finite.", loss).While(doing);
 }
 
 Result<StepRunner::Evaluation> GraphRunner::Evaluate(const Batch& batch) {

@@ -24,8 +24,8 @@ Status LossScaler::Update(bool overflowed) {
     state_.good_steps = 0;
     if (in_a_row_ >= config_.limit)
       return Error(
-          Code::kOutOfRange,
-          "The gradients of {} steps in a row were not finite, and the loss scale is down to {}. The run cannot "
+          Code::kAborted,
+          "The gradients of {} steps in a row were not finite, the last with a loss scale of {}. The run cannot "
           "recover: lower the learning rate, keep layers in float32 (amp.keep), or use amp: bf16.",
           in_a_row_, state_.scale);
     if (dynamic_) state_.scale = std::max(state_.scale / config_.factor, 1.0);

@@ -26,7 +26,7 @@ Status FindNonFiniteInput(const Batch& batch, const std::vector<std::string>& pa
     TENON_ASSIGN(const Tensor value, variables.Get(name));
     const std::int64_t bad = FirstNonFinite(value);
     if (bad < 0) continue;
-    return Error(Code::kOutOfRange,
+    return Error(Code::kAborted,
                  "Parameter '{}' is not finite already (element {}): an earlier update made it so. A smaller "
                  "optimizer.lr may help.",
                  name, bad);

@@ -36,7 +36,10 @@ Status AddTensors(StepRunner& runner, const std::vector<std::string>& names, std
 
 std::string RunPosition::Name() const { return fmt::format("{}_{}", epoch, step_in_epoch); }
 
-double RunPosition::train_loss() const { return loss_weight > 0 ? loss_sum / loss_weight : 0; }
+std::optional<double> RunPosition::train_loss() const {
+  if (loss_weight == 0) return std::nullopt;
+  return loss_sum / loss_weight;
+}
 
 void RunPosition::NextEpoch() {
   ++epoch;

@@ -21,7 +21,7 @@ struct RunPosition {
   double learning_rate = 0;  // of the last step
 
   std::string Name() const;  // "3_120", as in the names of checkpoints
-  double train_loss() const;
+  std::optional<double> train_loss() const;  // nothing when no step of the epoch was counted
   void NextEpoch();
 };
 

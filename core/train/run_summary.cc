@@ -79,7 +79,7 @@ Json ToObject(const RunSummary& s) {
   json["threads"] = s.threads;
   json["epochs"] = s.epochs;
   json["steps"] = s.steps;
-  json["train_loss"] = List(s.train_loss, [](double loss) { return Number(loss); });
+  json["train_loss"] = List(s.train_loss, [](const std::optional<double>& loss) { return Number(loss); });
   json["test_loss"] = Number(s.test_loss);
   json["test_accuracy"] = Number(s.test_accuracy);
   json["test_metrics"] = Object(s.test_metrics, [](double value) { return Number(value); });

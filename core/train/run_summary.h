@@ -22,7 +22,7 @@ struct RunSummary {
   std::int64_t threads = 0;
   std::int64_t epochs = 0;  // finished ones
   std::int64_t steps = 0;
-  std::vector<double> train_loss;  // a value an epoch
+  std::vector<std::optional<double>> train_loss;  // an epoch; nothing when all its steps were skipped
   std::optional<double> test_loss;
   std::optional<double> test_accuracy;  // fraction
   std::map<std::string, double> test_metrics;

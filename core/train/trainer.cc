@@ -17,6 +17,7 @@
 #include "core/train/network.h"
 #include "core/train/progress.h"
 #include "core/train/run_checks.h"
+#include "core/train/run_end.h"
 #include "core/train/run_folder.h"
 #include "core/train/run_position.h"
 #include "core/train/run_report.h"
@@ -126,7 +127,8 @@ Status TrainingRun::Run() {
   AddConfig(&result_.summary, config_);
   TENON_TRY(Open());
   if (options_.dry_run) return DryRun();
-  return TrainEpochs();
+  TENON_TRY(TrainEpochs());
+  return stop_.received() == 0 ? CheckTrained(at_.global_step, scaler_) : Status();
 }
 
 // Everything that can be wrong with the configuration is found before the output folder is touched.
@@ -458,7 +460,7 @@ Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
   std::vector<Metric> metrics;
   names.reserve(values.size());
   std::string line = fmt::format("epoch {}/{}", at_.epoch, config_.train.epochs);
-  if (at_.loss_weight > 0) line += fmt::format("  train loss {:.4f}", at_.train_loss());
+  if (const auto loss = at_.train_loss()) line += fmt::format("  train loss {:.4f}", *loss);
   for (const auto& value : values) {
     names.push_back(part + "_" + value.first);
     metrics.push_back({names.back(), value.second});
@@ -504,9 +506,8 @@ Status TrainingRun::DryRun() {
 }
 
 std::string TrainingRun::ResumeHint() const {
-  const std::string file = config_.source.place().origin ? config_.source.place().origin->name : std::string("CONFIG");
-  return fmt::format("Go on with: tenon train {} --output {} --resume", file,
-                     folder_ ? folder_->path() : config_.output.text);
+  return DescribeGoingOn(options_.command, folder_ ? folder_->path() : config_.output.text, at_,
+                         MakeCheckpointFolder().FindLatest());
 }
 
 void TrainingRun::FillDataWait(const LoaderStats& stats) {
@@ -544,6 +545,10 @@ void TrainingRun::Finish() {
     summary.reason = fmt::format("signal {}", result_.signal);
     progress_.Line(
         fmt::format("Stopped by signal {} after step {}. {}", result_.signal, at_.global_step, ResumeHint()));
+  }
+  if (const std::string skipped = DescribeSkipped(at_.global_step, scaler_); !skipped.empty()) {
+    summary.warnings.push_back(skipped);
+    TENON_LOG(kWarning, "train", "{}", skipped);
   }
   FlushLog();
   if (recording_) {

@@ -17,6 +17,8 @@ struct TrainerOptions {
   std::string resume_from;  // a checkpoint file; empty: the newest of the output folder
   bool lenient = false;     // a checkpoint that does not fit exactly: take what fits, say what did not
   bool dry_run = false;     // open data and plugins, plan, train nothing
+  // What started the run, without --output and --resume: told to whoever interrupts it.
+  std::vector<std::string> command;
 };
 
 // What a run came to. `status` is OK for a finished and for an interrupted run; `signal` tells which.

@@ -183,6 +183,26 @@ TEST(Resume, SigtermSavesToo) {
   EXPECT_EQ(run.Files("checkpoints").size(), 1U);
 }
 
+TEST(Resume, TheLineThatAnInterruptedRunPrintsGoesOnWithTheSameRun) {
+  const RunCase run(kSections);
+  const std::string rate = "optimizer={type: sgd, lr: 0.25}";
+  const ToolResult first = Interrupt(run, {"train.epochs=2000", "log.every=1", "checkpoint.every=3000", rate}, SIGINT);
+  ASSERT_EQ(first.exit_code, 130) << first.err;
+  EXPECT_NE(first.out.find("Go on with: tenon train " + run.config() +
+                           " --set train.epochs=2000 --set log.every=1 --set checkpoint.every=3000 --set '" + rate +
+                           "' --output " + run.output() + " --resume\n"),
+            std::string::npos)
+      << first.out;
+}
+
+TEST(Resume, WithoutCheckpointsNoResumeIsPromised) {
+  const RunCase run(kSections);
+  const ToolResult result = Interrupt(run, {"train.epochs=2000", "log.every=1", "checkpoint.every=0"}, SIGINT);
+  ASSERT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_NE(result.out.find("There is no checkpoint of it, so it cannot go on."), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("--resume"), std::string::npos) << result.out;
+}
+
 TEST(Resume, TwoSignalsEndAtOnce) {
   const RunCase run(kSections);
   const ToolResult result = Interrupt(run, {"train.epochs=2000", "log.every=1"}, SIGINT, 2);

@@ -204,7 +204,7 @@ TEST(Train, NetworksOfAllForms) {
 TEST(Train, ALearningRateThatExplodesNamesTheStep) {
   const RunCase run = Mlp("optimizer: {lr: 1e30}\n");
   const ToolResult result = run.Train();
-  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_NE(result.err.find(" - While training step "), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("not finite"), std::string::npos) << result.err;
   EXPECT_EQ(run.Summary().at("status"), "failed");

@@ -32,6 +32,7 @@ Result<std::vector<std::int64_t>> ParseSeeds(const std::string& text) {
 
 void PrintEnd(const TrainerOptions& options, const RunSummary& summary) {
   std::string line = fmt::format("{}: {} steps", options.config.name, summary.steps);
+  if (summary.skipped_steps > 0) line += fmt::format(" ({} skipped)", summary.skipped_steps);
   if (summary.step_ms.p50) line += fmt::format(", {:.3f} ms a step", *summary.step_ms.p50);
   if (summary.samples_per_s) line += fmt::format(", {:.0f} samples/s", *summary.samples_per_s);
   if (summary.peak_rss_mb) line += fmt::format(", peak {:.0f} MB", *summary.peak_rss_mb);
@@ -69,10 +70,13 @@ void PrintSpread(const std::string& name, const std::vector<double>& values) {
 // One run after the other; the first that fails ends them all.
 int RunSeeds(TrainerOptions options, const std::vector<std::int64_t>& seeds) {
   const std::filesystem::path base = options.config.output.resolved;
+  const std::vector<std::string> command = options.command;
   std::map<std::string, std::vector<double>> values;  // by metric
   for (const std::int64_t seed : seeds) {
     options.config.seed = seed;
     options.config.output.resolved = base / fmt::format("seed_{}", seed);
+    options.command = command;
+    options.command.insert(options.command.end(), {"--set", fmt::format("seed={}", seed)});
     RunSummary summary;
     std::printf("seed %ld\n", static_cast<long>(seed));
     const int code = RunOnce(options, &summary);
@@ -88,6 +92,13 @@ int RunSeeds(TrainerOptions options, const std::vector<std::int64_t>& seeds) {
   return 0;
 }
 
+std::vector<std::string> CommandOf(const TrainOptions& options) {
+  std::vector<std::string> words = {"tenon", "train", options.config};
+  for (const std::string& setting : options.overrides) words.insert(words.end(), {"--set", setting});
+  for (const std::string& folder : options.plugin_dirs) words.insert(words.end(), {"--plugin-dir", folder});
+  return words;
+}
+
 }  // namespace
 
 int RunTrain(const TrainOptions& options) {
@@ -101,6 +112,7 @@ int RunTrain(const TrainOptions& options) {
   trainer.resume_from = options.resume_from;
   trainer.lenient = options.lenient;
   trainer.dry_run = options.dry_run;
+  trainer.command = CommandOf(options);
   if (options.lenient && !options.resume)
     return cli::Report(InvalidArgument("--lenient says how to take a checkpoint and needs --resume."));
   if (options.repeat_seeds) {

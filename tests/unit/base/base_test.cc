@@ -58,6 +58,14 @@ TEST(Text, SplitJoinTrim) {
   EXPECT_EQ(Trim(" \tx y\n"), "x y");
 }
 
+// POSIX shell, 2.2: nothing is special between single quotes but the quote.
+TEST(Text, ShellWords) {
+  EXPECT_EQ(ShellWord("train.epochs=3"), "train.epochs=3");
+  EXPECT_EQ(ShellWord(""), "''");
+  EXPECT_EQ(ShellWord("amp={level: O2}"), "'amp={level: O2}'");
+  EXPECT_EQ(ShellWord("it's $HOME"), "'it'\\''s $HOME'");
+}
+
 TEST(Text, Globs) {
   EXPECT_TRUE(MatchesGlob("*.bias", "fc.bias"));
   EXPECT_FALSE(MatchesGlob("*.bias", "fc.bias2"));
