@@ -24,12 +24,12 @@ struct Trial {
   Network::Build build;
 };
 
-Result<Trial> BuildFor(std::int64_t batch, const RunConfig& config, const Network& network,
-                       const SampleLayout& layout) {
+Result<Trial> BuildFor(std::int64_t batch, const RunConfig& config, const Network& network, const SampleLayout& layout,
+                       bool training) {
   Trial trial;
   const graph::ValueId input = trial.graph.AddInput("input", {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
   trial.labels = trial.graph.AddInput("labels", {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
-  TENON_ASSIGN_WHILE(trial.build, network.AddTo(trial.graph, input, true), "building the network for samples {}{}",
+  TENON_ASSIGN_WHILE(trial.build, network.AddTo(trial.graph, input, training), "building the network for samples {}{}",
                      NameOf(layout.dtype), layout.shape);
   auto loss = AddLoss(config.loss, trial.graph, trial.build.output, trial.labels);
   if (!loss.ok()) return std::move(loss).status().At(network.place_of_output());
@@ -51,14 +51,25 @@ Status CheckLastBatch(const RunConfig& config, const Network& network, const Dat
   const std::int64_t last = train.samples_per_epoch() % train.batch();
   if (last == 0) return {};
   TENON_TRY_WHILE(
-      BuildFor(last, config, network, data.layout()),
+      BuildFor(last, config, network, data.layout(), true),
       "looking at the last batch of an epoch, which has {} of {} samples (data.drop_last: true leaves it out)", last,
       train.batch());
   return {};
 }
 
-// Patterns of layers against the names of nodes and what they begin with: "block1" of "block1.mlp.linear".
-Status CheckRecompute(const RunConfig& config, const graph::Graph& graph) {
+// A network that takes no batch of an evaluation is refused before it is trained.
+Status CheckEvaluation(const RunConfig& config, const Network& network, const DataSource& data, const Loader& loader) {
+  const std::int64_t samples = loader.samples_per_epoch();
+  for (const std::int64_t size : {std::min(loader.batch(), samples), samples % loader.batch()}) {
+    if (size > 0)
+      TENON_TRY_WHILE(BuildFor(size, config, network, data.layout(), false),
+                      "looking at a batch of {} of the {} samples of an evaluation", size, samples);
+  }
+  return {};
+}
+
+// Names of nodes and what they begin with: "block1" of "block1.mlp.linear".
+std::vector<std::string> LayersOf(const graph::Graph& graph) {
   std::vector<std::string> layers;
   for (const graph::NodeId id : graph.LiveNodes()) {
     const std::string& name = graph.node(id).name;
@@ -68,20 +79,36 @@ Status CheckRecompute(const RunConfig& config, const graph::Graph& graph) {
       if (end == std::string::npos) break;
     }
   }
-  for (std::size_t i = 0; i < config.train.recompute.size(); ++i) {
-    auto picked = PickNames(config.train.recompute[i], layers, "layer");
+  return layers;
+}
+
+Status CheckPatterns(const RunConfig& config, const std::string& key, const std::vector<std::string>& patterns,
+                     const std::vector<std::string>& names, std::string_view what) {
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    auto picked = PickNames(patterns[i], names, what);
     if (!picked.ok())
-      return std::move(picked).status().At(PlaceOf(config.source, fmt::format("train.recompute.{}", i)).ToString());
+      return std::move(picked).status().At(PlaceOf(config.source, fmt::format("{}.{}", key, i)).ToString());
   }
   return {};
 }
 
+// Patterns of layers, and for the precision of operator types too.
+Status CheckLayerPatterns(const RunConfig& config, const graph::Graph& graph) {
+  std::vector<std::string> names = LayersOf(graph);
+  TENON_TRY(CheckPatterns(config, "train.recompute", config.train.recompute, names, "layer"));
+  for (const graph::NodeId id : graph.LiveNodes()) {
+    const std::string& type = graph.node(id).type;
+    if (std::find(names.begin(), names.end(), type) == names.end()) names.push_back(type);
+  }
+  return CheckPatterns(config, "amp.keep", config.amp.keep, names, "layer and no operator type");
+}
+
 }  // namespace
 
-Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const DataSource& data,
-                          const Loader& train) {
+Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const DataSource& data, const Loader& train,
+                          const std::vector<const Loader*>& evaluations) {
   const std::int64_t batch = std::min(train.batch(), train.samples_per_epoch());
-  TENON_ASSIGN(const Trial trial, BuildFor(batch, config, network, data.layout()));
+  TENON_ASSIGN(const Trial trial, BuildFor(batch, config, network, data.layout(), true));
   Status room = CheckRoom(trial.build);
   if (!room.ok()) return std::move(room).At(config.network.place.ToString());
   if (trial.build.parameters.empty())
@@ -93,7 +120,10 @@ Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const
                     "comparing the labels with the network's output {} ({})", output.ToString(),
                     network.place_of_output());
   TENON_TRY(CheckLastBatch(config, network, data, train));
-  TENON_TRY(CheckRecompute(config, trial.graph));
+  for (const Loader* loader : evaluations) {
+    if (loader != nullptr) TENON_TRY(CheckEvaluation(config, network, data, *loader));
+  }
+  TENON_TRY(CheckLayerPatterns(config, trial.graph));
   RunFacts facts;
   TENON_ASSIGN(facts.plan, PlanParameters(config, trial.graph, trial.build.parameters));
   TENON_ASSIGN(facts.metrics, MetricsOf(config, labels, output));

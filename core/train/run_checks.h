@@ -18,8 +18,10 @@ struct RunFacts {
   std::vector<std::string> metrics;                // of its evaluations
 };
 
-// Network, loss, labels, metrics and patterns against the data, for every batch size of an epoch: shapes, classes that the
-// network does not have, batches too small to train on. `train` gives the batches.
-Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const DataSource& data, const Loader& train);
+// Network, loss, labels, metrics and patterns against the data, for every batch size of an epoch and of the evaluations: shapes, classes that the
+// network does not have, batches too small to train on. The loaders give the batches;
+// null ones are left out.
+Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const DataSource& data, const Loader& train,
+                          const std::vector<const Loader*>& evaluations);
 
 }  // namespace tenon

@@ -6,17 +6,19 @@ namespace tenon {
 
 Status CheckTrained(std::int64_t steps, const LossScaler& scaler) {
   if (steps == 0 || scaler.state().skipped_steps < steps) return {};
-  return Error(Code::kAborted,
-               "Nothing was trained: the loss or a gradient was not finite in each of the {} steps, the last with a loss "
-               "scale of {}. Lower amp.loss_scale, keep layers in float32 (amp.keep), or use amp: bf16.",
-               steps, scaler.scale());
+  return Error(
+      Code::kAborted,
+      "Nothing was trained: the loss or a gradient was not finite in each of the {} steps, the last with a loss "
+      "scale of {}. Lower amp.loss_scale, keep layers in float32 (amp.keep), or use amp: bf16.",
+      steps, scaler.scale());
 }
 
 std::string DescribeSkipped(std::int64_t steps, const LossScaler& scaler) {
   const std::int64_t skipped = scaler.state().skipped_steps;
   if (skipped == 0) return "";
   return fmt::format(
-      "{} of {} steps were skipped and changed no parameter: their loss or a gradient was not finite. The loss scale is "
+      "{} of {} steps were skipped and changed no parameter: their loss or a gradient was not finite. The loss scale "
+      "is "
       "{} now.",
       skipped, steps, scaler.scale());
 }

@@ -41,10 +41,17 @@ Result<RunFolder> RunFolder::Open(const std::string& path, bool keep) {
   std::error_code ignored;
   if (Exists(folder.path_) && !fs::is_directory(folder.path_, ignored))
     return Error(Code::kAlreadyExists, "The output folder '{}' is a file.", folder.path_);
+  const bool there = Exists(folder.path_);
+  if (there) {
+    TENON_ASSIGN(folder.lock_, FolderLock::Take(folder.path_));
+  }
   if (!keep && HoldsRun(folder.path_)) {
     TENON_ASSIGN(folder.moved_to_, MoveAside(folder.path_));
   }
   TENON_TRY_WHILE(MakeFolders(folder.path_), "making the output folder '{}'", folder.path_);
+  if (!there || !folder.moved_to_.empty()) {
+    TENON_ASSIGN(folder.lock_, FolderLock::Take(folder.path_));
+  }
   return folder;
 }
 

@@ -3,11 +3,12 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "core/platform/folder_lock.h"
 
 namespace tenon {
 
 // The output folder of a run. An earlier run in it is renamed to `<folder>.<k>` (the message says so) unless the run
-// goes on with it.
+// goes on with it. A folder that another run still writes into is refused.
 class RunFolder {
  public:
   static Result<RunFolder> Open(const std::string& path, bool keep);
@@ -18,6 +19,7 @@ class RunFolder {
 
  private:
   std::string path_, moved_to_;
+  FolderLock lock_;
 };
 
 }  // namespace tenon

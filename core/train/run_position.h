@@ -20,7 +20,7 @@ struct RunPosition {
   double loss_weight = 0;
   double learning_rate = 0;  // of the last step
 
-  std::string Name() const;  // "3_120", as in the names of checkpoints
+  std::string Name() const;                  // "3_120", as in the names of checkpoints
   std::optional<double> train_loss() const;  // nothing when no step of the epoch was counted
   void NextEpoch();
 };

@@ -137,7 +137,8 @@ Status TrainingRun::Open() {
   TENON_ASSIGN(network_, Network::Make(config_.network));
   Status inputs = OpenInputs();
   if (!inputs.ok()) return AsInputError(std::move(inputs)).At(PlaceOf(config_.source, "data").ToString());
-  TENON_ASSIGN(facts_, CheckRun(config_, *network_, *data_, *train_loader_));
+  TENON_ASSIGN(facts_,
+               CheckRun(config_, *network_, *data_, *train_loader_, {validation_loader_.get(), test_loader_.get()}));
   AddPlan(&result_.summary, facts_.plan);
   TENON_TRY(CheckEarlyStop());
   if (config_.init_from && !options_.resume) {

@@ -1,5 +1,6 @@
 #include "core/train/weights_file.h"
 
+#include "core/base/text.h"
 #include "core/platform/mapped_file.h"
 #include "core/train/checkpoint_state.h"
 #include "core/train/npz.h"
@@ -19,8 +20,31 @@ Result<Checkpoint> LoadWeights(const std::string& path) {
   return weights;
 }
 
+namespace {
+
+Status CheckRenames(const Checkpoint& weights, const InitFrom& from) {
+  for (const auto& rule : from.rename) {
+    const std::string& name = rule.first;
+    std::vector<std::string> names;
+    for (const NamedTensor& entry : weights.tensors) {
+      names.push_back(name.ends_with('.') ? entry.name.substr(0, entry.name.rfind('.') + 1) : entry.name);
+      if (entry.name == name || (name.ends_with('.') && entry.name.starts_with(name))) names.clear();
+      if (names.empty()) break;
+    }
+    if (names.empty()) continue;
+    const std::string near = NearestName(name, names);
+    return InvalidArgument("init_from.rename: no tensor of '{}' {} '{}'.{}", from.path,
+                           name.ends_with('.') ? "has a name that begins with" : "is called", name,
+                           near.empty() ? "" : fmt::format(" Did you mean '{}'?", near));
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<MatchReport> MatchWeights(const Checkpoint& weights, std::span<const TensorTarget> parameters,
                                  const InitFrom& from) {
+  TENON_TRY(CheckRenames(weights, from));
   MatchOptions options;
   options.lenient = !from.strict;
   options.rename = from.rename;

@@ -1,6 +1,10 @@
 // What a run says of itself when it has ended: steps that were skipped, and a run that trained nothing.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
+#include <thread>
+
 #include "tests/e2e/run_case.h"
 
 namespace tenon {
@@ -8,6 +12,7 @@ namespace {
 
 using testing_support::ReadFile;
 using testing_support::RunCase;
+using testing_support::ToolProcess;
 using testing_support::ToolResult;
 
 constexpr const char* kData =
@@ -46,6 +51,24 @@ TEST(RunEnd, SkippedStepsAreTold) {
   EXPECT_NE(result.out.find("60 steps (" + std::to_string(skipped) + " skipped)"), std::string::npos) << result.out;
   EXPECT_NE(run.Summary().at("warnings").dump().find(told), std::string::npos);
   EXPECT_NE(ReadFile(run.output() + "/log.txt").find(told), std::string::npos);
+}
+
+// A folder belongs to one run until its process ends, however it ends.
+TEST(RunEnd, ASecondRunInTheFolderIsRefused) {
+  const RunCase run(kData + std::string(kMlp));
+  ToolProcess first(run.Words({"train.epochs=100000", "checkpoint.every=100000"}));
+  const std::string metrics = run.output() + "/metrics.jsonl";
+  while (first.Running() && !std::filesystem::exists(metrics))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{}, {"--resume"}}) {
+    const ToolResult second = run.Train({}, flags);
+    EXPECT_EQ(second.exit_code, 2);
+    EXPECT_NE(second.err.find("is in use: another run that has not ended"), std::string::npos) << second.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists(run.output() + ".1"));
+  first.Signal(SIGKILL);
+  first.Wait();
+  EXPECT_EQ(run.Train().exit_code, 0);
 }
 
 }  // namespace

@@ -103,6 +103,11 @@ TEST(Trainer, WeightsFromAFile) {
   const std::string rename = "rename: {linear1.: a., linear2.: b.}";
   ASSERT_EQ(renamed.Train({layers, "init_from={path: " + file + ", " + rename + "}", "train.epochs=1"}).exit_code, 0);
   EXPECT_EQ(renamed.Summary().at("init_from").at("missing"), 0);
+  const RunCase misspelt(kSections);
+  const ToolResult nothing = misspelt.Train({layers, "init_from={path: " + file + ", rename: {linaer1.: a.}}"});
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_NE(nothing.err.find("has a name that begins with 'linaer1.'. Did you mean 'linear1.'?"), std::string::npos)
+      << nothing.err;
   const std::string wider = "network={layers: [flatten, {linear: {out: 32}}, relu, {linear: {out: 12}}]}";
   const RunCase strict(kSections), lenient(kSections);
   const ToolResult refused = strict.Train({wider, "init_from=" + file, "train.epochs=1"});
@@ -123,8 +128,8 @@ TEST(Trainer, SeveralSeedsInOneCommand) {
   EXPECT_EQ(run.Files(), (std::vector<std::string>{"seed_1", "seed_2", "seed_3"}));
   const RunCase failing(kSections);
   const ToolResult failed = failing.Train({"optimizer.lr=1e30", "train.epochs=2"}, {"--repeat-seeds", "4,5"});
-  EXPECT_EQ(failed.exit_code, 2);
-  EXPECT_NE(failed.err.find("error: The run with seed 4 ended with exit code 2."), std::string::npos) << failed.err;
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_NE(failed.err.find("error: The run with seed 4 ended with exit code 1."), std::string::npos) << failed.err;
   EXPECT_EQ(failing.Files(), (std::vector<std::string>{"seed_4"}));
 }
 
