@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/log.h"
+#include "core/platform/process.h"
 
 namespace tenon {
 
@@ -29,6 +30,17 @@ Tensor OnTop(const Tensor& tensor, const Shape& shape) {
   auto owner = std::make_shared<Tensor>(tensor);
   void* data = owner->raw();
   return Tensor::FromOwner(tensor.dtype(), shape, std::move(owner), data);
+}
+
+// Batches beyond the memory of the machine are refused: asking for it might end the process instead.
+Status CheckMemory(const SampleLayout& layout, std::int64_t batch, std::int64_t batches) {
+  const double each = static_cast<double>(layout.sample_bytes()) * static_cast<double>(batch);
+  const double needed = each * static_cast<double>(batches), there = static_cast<double>(MachineMemory());
+  if (needed <= there) return {};
+  return Error(Code::kResourceExhausted,
+               "A batch of {} samples {}{} takes {:.1f} GB, and {} of them are kept ready: {:.1f} GB; this machine has "
+               "{:.1f} GB of memory.",
+               batch, NameOf(layout.dtype), layout.shape, each * 1e-9, batches, needed * 1e-9, there * 1e-9);
 }
 
 }  // namespace
@@ -69,6 +81,7 @@ Status Loader::MakeSlots() {
   TENON_INVALID_IF(layout_.shape.rank() >= kMaxRank || layout_.label_shape.rank() >= kMaxRank,
                    "Samples of shape {} with labels of shape {} leave no room for the batch axis (at most {} axes).",
                    layout_.shape, layout_.label_shape, kMaxRank);
+  TENON_TRY(CheckMemory(layout_, batch, depth));
   slots_ = std::vector<Slot>(static_cast<std::size_t>(depth));
   for (Slot& slot : slots_) {
     slot.samples = Tensor(layout_.dtype, WithCount(batch, layout_.shape));

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -184,6 +186,26 @@ Result<NpyArray> ReadArray(ByteReader& reader) {
   return array;
 }
 
+// What stands for float32 values must be finite there.
+Status CheckFinite(const Tensor& values, const char* what, const std::string& path) {
+  if (!IsFloating(values.dtype())) return {};
+  constexpr auto most = static_cast<double>(std::numeric_limits<float>::max());
+  const std::int64_t each =
+      std::max<std::int64_t>(1, values.elements() / std::max<std::int64_t>(1, values.shape().dim(0)));
+  Status status;
+  ForFloating(values.dtype(), [&]<class T>() {
+    const T* data = values.data<T>();
+    for (std::int64_t i = 0; i < values.elements() && status.ok(); ++i) {
+      const auto value = static_cast<double>(data[i]);
+      if (!(std::abs(value) <= most))
+        status = InvalidArgument("Element {} of {} {} is {}, which is not a finite float32 number.", i % each, what,
+                                 i / each, value)
+                     .At(path);
+    }
+  });
+  return status;
+}
+
 }  // namespace
 
 Result<NpyArray> ReadNpy(ByteReader& reader) {
@@ -209,6 +231,8 @@ Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, 
                            labels_path, count)
         .At(samples_path);
   }
+  TENON_TRY(CheckFinite(labels.values, "label", labels_path));
+  TENON_TRY(CheckFinite(samples.values, "sample", samples_path));
   Provenance provenance;
   provenance.description = fmt::format("npy {}", samples_path);
   provenance.file = labels_path;

@@ -1,6 +1,7 @@
 #include "core/data/synthetic_dataset.h"
 
 #include "core/data/counter_rng.h"
+#include "core/platform/process.h"
 
 namespace tenon {
 
@@ -33,6 +34,12 @@ Result<std::unique_ptr<SyntheticDataset>> SyntheticDataset::Create(const Synthet
                    "Synthetic data needs an image shape, or tokens with a vocabulary and a length of at least 1 (they "
                    "are {} and {}).",
                    options.vocab, options.length);
+  constexpr std::int64_t index_bytes = 8;  // the order of an epoch lists every sample
+  if (options.samples > MachineMemory() / index_bytes)
+    return Error(Code::kResourceExhausted,
+                 "Synthetic data of {} samples need {:.1f} GB for their order; this machine has {:.1f} GB of memory.",
+                 options.samples, static_cast<double>(options.samples) * index_bytes * 1e-9,
+                 static_cast<double>(MachineMemory()) * 1e-9);
   return std::unique_ptr<SyntheticDataset>(new SyntheticDataset(options));
 }
 

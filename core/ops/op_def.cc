@@ -102,6 +102,29 @@ Status OpDef::CheckInputs(std::span<const ValueType> inputs) const {
   return {};
 }
 
+namespace {
+
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+
+// Known dims are counts, and all of them together fit in memory as far as it can be counted.
+Status CheckCounts(const ValueType& type, const char* what, std::size_t index) {
+  bool empty = false;
+  for (const Dim dim : type.shape.dims()) {
+    TENON_INVALID_IF(dim.known() && dim.value() < 0, "{} {} has shape {}: {} is no number of elements.", what, index,
+                     type.shape, dim);
+    empty = empty || dim.Is(0);
+  }
+  std::int64_t bytes = SizeOf(type.dtype);
+  for (const Dim dim : type.shape.dims()) {
+    if (empty) break;
+    TENON_INVALID_IF(dim.known() && (__builtin_mul_overflow(bytes, dim.value(), &bytes) || bytes > kMostBytes),
+                     "{} {} has shape {}: that is more than 2^62 bytes.", what, index, type.shape);
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<ValueType>> OpDef::InferOutputs(const Attributes& attrs, std::span<const ValueType> inputs,
                                                    std::span<const Tensor* const> constants,
                                                    std::size_t outputs) const {
@@ -110,7 +133,13 @@ Result<std::vector<ValueType>> OpDef::InferOutputs(const Attributes& attrs, std:
   TENON_INVALID_IF(outputs > outputs_.size() && !variadic, "{} has at most {} outputs; {} are wanted.", FullName(),
                    outputs_.size(), outputs);
   InferContext context(attrs, inputs, constants, outputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].defined()) TENON_TRY(CheckCounts(inputs[i], "Input", i));
+  }
   TENON_TRY(infer_(context));
+  for (std::size_t i = 0; i < context.outputs().size(); ++i) {
+    if (context.outputs()[i].defined()) TENON_TRY(CheckCounts(context.outputs()[i], "Output", i));
+  }
   return context.outputs();
 }
 

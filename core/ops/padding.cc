@@ -19,6 +19,9 @@ Result<std::array<PadAxis, kMaxRank>> PadAxes(const std::vector<std::int64_t>& p
   }
   TENON_INVALID_IF(pads.size() != 2 * listed.size(), "Pad has {} pads ([{}]); {} are needed for {} axes.", pads.size(),
                    fmt::join(pads, ","), 2 * listed.size(), listed.size());
+  constexpr std::int64_t most = std::int64_t{1} << 61;  // sums of two pads and positions stay inside 64 bits
+  for (const std::int64_t pad : pads)
+    TENON_INVALID_IF(pad > most || pad < -most, "Pad has a pad of {}; the limit is 2^61 elements.", pad);
   std::array<PadAxis, kMaxRank> out{};
   std::array<bool, kMaxRank> seen{};
   for (std::size_t i = 0; i < listed.size(); ++i) {

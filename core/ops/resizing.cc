@@ -122,6 +122,10 @@ Result<SymShape> ResizeOutput(const ResizeSettings& settings, const ResizeReques
       TENON_INVALID_IF(!(scale > 0) || std::isinf(scale), "Resize scale {} of axis {} must be above 0.", scale,
                        axes[i]);
       if (scale == 1) continue;
+      const double elements =
+          dim.known() ? static_cast<double>(dim.value()) * static_cast<double>(scale) : static_cast<double>(scale);
+      TENON_INVALID_IF(elements > 4e18, "Resize by {} of axis {} ({} elements) gives more than 2^62 elements.", scale,
+                       axes[i], dim);
       const bool whole = scale == std::floor(scale);
       TENON_INVALID_IF(!dim.known() && !whole, "Resize by {} needs to know the extent of axis {} ({}).", scale, axes[i],
                        dim);

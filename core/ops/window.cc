@@ -42,6 +42,7 @@ Result<std::vector<std::int64_t>> AxisList(const Attributes& attrs, const char* 
                    name, values.size(), fmt::join(values, ","), count);
   for (const std::int64_t value : values) {
     TENON_INVALID_IF(value < least, "{} holds {}; the least value is {}.", name, value, least);
+    TENON_INVALID_IF(value > kLargestWindow, "{} holds {}; the greatest value is {}.", name, value, kLargestWindow);
   }
   return values;
 }
@@ -70,7 +71,10 @@ Result<SymShape> WindowOutputs(const Attributes& attrs, const SymShape& input, s
   const auto count = static_cast<std::size_t>(rank);
   TENON_INVALID_IF(kernel.size() != count, "kernel_shape is [{}]; it must have {} values for an input of shape {}.",
                    fmt::join(kernel, ","), rank, input);
-  for (const std::int64_t k : kernel) TENON_INVALID_IF(k < 1, "The kernel has extent {}; the least is 1.", k);
+  for (const std::int64_t k : kernel) {
+    TENON_INVALID_IF(k < 1, "The kernel has extent {}; the least is 1.", k);
+    TENON_INVALID_IF(k > kLargestWindow, "The kernel has extent {}; the greatest is {}.", k, kLargestWindow);
+  }
   TENON_ASSIGN(const auto strides, AxisList(attrs, "strides", count, 1, 1));
   TENON_ASSIGN(const auto dilations, AxisList(attrs, "dilations", count, 1, 1));
   TENON_ASSIGN(const auto pads, AxisList(attrs, "pads", 2 * count, 0, 0));
@@ -88,6 +92,21 @@ Result<SymShape> WindowOutputs(const Attributes& attrs, const SymShape& input, s
     TENON_ASSIGN(const Dim extent_out, PaddedOutput(dim, extent, strides[i], padded ? pads[i] : 0,
                                                     padded ? pads[i + count] : 0, ceil_mode, static_cast<int>(i)));
     out.push_back(extent_out);
+  }
+  return out;
+}
+
+Result<SymShape> PoolOutputs(const Attributes& attrs, const SymShape& input) {
+  const std::vector<std::int64_t> kernel = KernelOf(attrs);
+  TENON_ASSIGN(SymShape out, WindowOutputs(attrs, input, kernel));
+  const std::size_t count = kernel.size();
+  const auto dilations = attrs.Ints("dilations", std::vector<std::int64_t>(count, 1));
+  const auto pads = attrs.Ints("pads", std::vector<std::int64_t>(2 * count, 0));
+  for (std::size_t i = 0; i < 2 * count; ++i) {
+    const std::int64_t extent = (kernel[i % count] - 1) * dilations[i % count] + 1;
+    TENON_INVALID_IF(pads[i] >= extent,
+                     "pads holds {} for spatial axis {}; it must be below the {} elements that the kernel spans.",
+                     pads[i], i % count, extent);
   }
   return out;
 }

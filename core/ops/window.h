@@ -11,6 +11,8 @@ namespace tenon {
 // Geometry of sliding windows: convolution and pooling over one to three spatial axes.
 
 inline constexpr int kMaxSpatialRank = 3;
+// Kernels, strides, dilations and pads are at most this, so that spans and positions fit in 64 bits.
+inline constexpr std::int64_t kLargestWindow = (std::int64_t{1} << 31) - 1;
 
 // One spatial axis. The window of output o covers the input positions o * stride - pad_begin + k * dilation for
 // k = 0 .. kernel - 1; positions outside [0, input) are padding.
@@ -48,6 +50,9 @@ void DefinePoolAttributes(OpDef& op);
 // give ceil(input / stride), VALID no padding, NOTSET the listed pads. In ceil mode a window that would start in the
 // padding behind the input is dropped. Errors: list lengths, values below their limits, a kernel larger than its input.
 Result<SymShape> WindowOutputs(const Attributes& attrs, const SymShape& input, std::span<const std::int64_t> kernel);
+
+// WindowOutputs of a pooling node, whose pads must be below the span of its kernel: a window of padding alone has no element.
+Result<SymShape> PoolOutputs(const Attributes& attrs, const SymShape& input);
 
 // The geometry for concrete shapes; the attributes have passed WindowOutputs. SAME_UPPER puts the odd element of padding
 // at the end, SAME_LOWER at the start.

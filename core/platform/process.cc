@@ -41,6 +41,8 @@ int UsableCores() {
   return count > 0 ? count : 1;
 }
 
+std::int64_t MachineMemory() { return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * std::int64_t{::sysconf(_SC_PAGESIZE)}; }
+
 std::int64_t MonotonicNs() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);

@@ -23,6 +23,9 @@ void SetEnvDefault(const char* name, const std::string& value);
 // Processor cores this process may use (affinity respected), at least 1.
 int UsableCores();
 
+// Bytes of main memory in the machine.
+std::int64_t MachineMemory();
+
 // Nanoseconds of a clock that never goes back.
 std::int64_t MonotonicNs();
 // The same from the unadjusted hardware clock: the time base of traces.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,7 +42,23 @@ Table& Interned() {
 
 Operand OperandOf(Dim dim) { return {dim.known() ? dim.value() : 0, dim.node()}; }
 
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// Results beyond 64 bits stay at the end that they passed: far above what a shape may have, so that operators refuse them.
+std::int64_t Add(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? -kMost : kMost) : sum;
+}
+
+std::int64_t Negate(std::int64_t a) { return a < -kMost ? kMost : -a; }
+
+std::int64_t Multiply(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? ((a < 0) == (b < 0) ? kMost : -kMost) : product;
+}
+
 std::int64_t FloorDivInt(std::int64_t a, std::int64_t b) {
+  if (b == -1) return Negate(a);
   const std::int64_t quotient = a / b;
   return (a % b != 0 && ((a < 0) != (b < 0))) ? quotient - 1 : quotient;
 }
@@ -49,17 +66,17 @@ std::int64_t FloorDivInt(std::int64_t a, std::int64_t b) {
 std::int64_t Apply(DimOp op, std::int64_t a, std::int64_t b) {
   switch (op) {
     case DimOp::kAdd:
-      return a + b;
+      return Add(a, b);
     case DimOp::kSub:
-      return a - b;
+      return Add(a, Negate(b));
     case DimOp::kMul:
-      return a * b;
+      return Multiply(a, b);
     case DimOp::kFloorDiv:
       return b == 0 ? 0 : FloorDivInt(a, b);
     case DimOp::kCeilDiv:
-      return b == 0 ? 0 : -FloorDivInt(-a, b);
+      return b == 0 ? 0 : Negate(FloorDivInt(Negate(a), b));
     case DimOp::kMod:
-      return b == 0 ? 0 : a - FloorDivInt(a, b) * b;
+      return b == 0 ? 0 : Add(a, Negate(Multiply(FloorDivInt(a, b), b)));
     case DimOp::kMin:
       return std::min(a, b);
     case DimOp::kMax:

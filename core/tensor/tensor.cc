@@ -2,22 +2,45 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <new>
 #include <type_traits>
 
 namespace tenon {
+namespace {
+
+class NoHostMemory : public std::bad_alloc {
+ public:
+  explicit NoHostMemory(std::int64_t bytes)
+      : text_(fmt::format("a tensor of {:.1f} GB was asked for", static_cast<double>(bytes) * 1e-9)) {}
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
+std::int64_t BytesOf(DType dtype, const Shape& shape) {
+  std::int64_t bytes = SizeOf(dtype);
+  for (const std::int64_t dim : shape.dims()) {
+    if (dim == 0) return 0;
+    if (__builtin_mul_overflow(bytes, dim, &bytes)) bytes = std::numeric_limits<std::int64_t>::max();
+  }
+  return bytes;
+}
+
+}  // namespace
 
 std::shared_ptr<void> AllocateHost(std::int64_t bytes) {
   constexpr std::size_t kAlign = 64;
   const std::size_t size = (static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1)) + kAlign - 1) / kAlign * kAlign;
   void* memory = std::aligned_alloc(kAlign, size);
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr) throw NoHostMemory(bytes);
   std::memset(memory, 0, size);
   return {memory, std::free};
 }
 
 Tensor::Tensor(DType dtype, const Shape& shape)
-    : dtype_(dtype), shape_(shape), owner_(AllocateHost(shape.elements() * SizeOf(dtype))), data_(owner_.get()) {}
+    : dtype_(dtype), shape_(shape), owner_(AllocateHost(BytesOf(dtype, shape))), data_(owner_.get()) {}
 
 Tensor Tensor::FromOwner(DType dtype, const Shape& shape, std::shared_ptr<void> owner, void* data) {
   Tensor tensor;

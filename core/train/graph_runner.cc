@@ -308,7 +308,9 @@ Status GraphRunner::ExplainLoss(Compiled& compiled, const Batch& batch, const ex
 Result<StepRunner::Evaluation> GraphRunner::Evaluate(const Batch& batch) {
   TENON_ASSIGN(Compiled * compiled, Get(Purpose::kEvaluate, BatchShape(batch)));
   TENON_TRY(FeedBatch(*compiled, batch));
-  TENON_TRY(compiled->program->Run({}));
+  exec::RunOptions run;  // of operators whose constants say that they draw random numbers in an evaluation too
+  run.seed = static_cast<std::uint64_t>(config_.seed);
+  TENON_TRY(compiled->program->Run(run));
   TENON_TRY(compiled->program->ReadOutput(1, compiled->output.raw(), compiled->output.bytes()));
   float loss = 0;
   TENON_TRY(compiled->program->ReadOutput(0, &loss, sizeof loss));

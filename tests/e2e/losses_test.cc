@@ -95,6 +95,19 @@ TEST(Regression, FitsSeveralValuesFromNpy) {
   EXPECT_LT(run.Summary().at("test_loss").get<double>(), 1e-6);
 }
 
+TEST(Regression, RefusesValuesThatAreNotFinite) {
+  const RunCase run(
+      "data: {type: npy, path: points.npy, labels: targets.npy, batch: 2}\n"
+      "network: {layers: [{linear: {out: 1}}]}\nloss: mse\ntrain: {epochs: 1}\n");
+  WriteFile(run.folder() / "points.npy", NpyOf({1, 2, 3, std::nanf(""), 5, 6, 7, 8}, 2));
+  WriteFile(run.folder() / "targets.npy", NpyOf({1, 2, 3, 4}, 1));
+  const ToolResult result = run.Train();
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("points.npy: error: Element 1 of sample 1 is nan, which is not a finite float32 number."),
+            std::string::npos)
+      << result.err;
+}
+
 TEST(Losses, AgainstClasses) {
   const std::string network = "network: {layers: [flatten, {linear: {out: 8}}, relu, {linear: {out: 3}}]}\n";
   for (const char* loss :
@@ -168,6 +181,20 @@ TEST(Losses, AgainstValues) {
        {"mse", "l1", "{type: smooth_l1, beta: 0.25}", "bce_with_logits", "{type: bce_with_logits, pos_weight: [2]}",
         "{type: bce_with_logits, pos_weight: [1, 2, 3]}"})
     ExpectTrains(fmt::format("{}loss: {}\n", data, loss));
+}
+
+// An `op` layer follows its constants in an evaluation too: it drops the same elements in both modes.
+TEST(Layers, OperatorsFollowTheirConstantsInEvaluations) {
+  const RunCase run(
+      "data: {type: synthetic, samples: 48, classes: 3, image: {shape: [2, 6, 6]}, batch: 8, split: {test: 0.5}}\n"
+      "network: {layers: [flatten, {op: {type: Dropout, constants: {ratio: {dtype: float32, values: 0.5}, "
+      "training_mode: true}}}, {linear: {out: 3}}]}\ntrain: {epochs: 1}\n");
+  Losses(run);
+  const double dropping = run.Summary().at("test_loss").get<double>();
+  Losses(run, {"mode=pynative"});
+  EXPECT_NEAR(run.Summary().at("test_loss").get<double>(), dropping, 1e-6);
+  Losses(run, {"network.layers.1.op.constants.training_mode=false"});
+  EXPECT_GT(std::abs(run.Summary().at("test_loss").get<double>() - dropping), 1e-4);
 }
 
 TEST(Losses, LambTrains) {

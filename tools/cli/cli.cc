@@ -1,9 +1,14 @@
 #include "tools/cli/cli.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "core/base/text.h"
@@ -196,6 +201,34 @@ int TellUsage(const Program& program, const CLI::App& app, const std::string& re
   return 2;
 }
 
+int TellNoMemory(const char* what) {
+  const bool said = std::strcmp(what, std::bad_alloc().what()) != 0;
+  std::fprintf(stderr, "error: There is not enough memory%s%s.\n", said ? ": " : "", said ? what : "");
+  return 1;
+}
+
+// Half an answer must not pass for a whole one.
+int FinishOutput(int code) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fprintf(stderr, "error: The standard output cannot be written%s%s.\n", errno != 0 ? ": " : "",
+               errno != 0 ? std::strerror(errno) : "");
+  return code == 0 ? 1 : code;
+}
+
+int RunCommand(const std::function<int()>& command) {
+  try {
+    return command();
+  } catch (const std::bad_alloc& error) {
+    return TellNoMemory(error.what());
+  } catch (const std::length_error&) {  // a container beyond what can be addressed
+    return TellNoMemory(std::bad_alloc().what());
+  } catch (const std::system_error&) {
+    if (std::ferror(stdout) == 0) throw;
+    return 1;  // FinishOutput says why
+  }
+}
+
 }  // namespace
 
 std::optional<int> AnswerVersion(const Program& program, int argc, const char* const* argv) {
@@ -205,7 +238,7 @@ std::optional<int> AnswerVersion(const Program& program, int argc, const char* c
   } else {
     std::printf("%s %s\n", program.name.c_str(), program.version.c_str());
   }
-  return 0;
+  return FinishOutput(0);
 }
 
 int Run(const Program& program, CLI::App& app, int argc, char** argv, const std::function<int()>& command) {
@@ -227,7 +260,7 @@ int Run(const Program& program, CLI::App& app, int argc, char** argv, const std:
     } else {
       PrintHelp(named, program);
     }
-    return 0;
+    return FinishOutput(0);
   }
   try {
     app.parse(argc, argv);
@@ -235,7 +268,7 @@ int Run(const Program& program, CLI::App& app, int argc, char** argv, const std:
     return TellUsage(program, app, error.what(), argc, argv);
   }
   if (!command) return TellUsage(program, app, "A command is missing.", argc, argv);
-  return command();
+  return FinishOutput(RunCommand(command));
 }
 
 int ExitCode(const Status& status) {

@@ -38,7 +38,7 @@ struct Program {
 std::optional<int> AnswerVersion(const Program& program, int argc, const char* const* argv);
 
 // Answers --help; else parses, and calls `command`, which the callbacks have set. Wrong usage is told on standard error
-// with the nearest flag, and gives 2.
+// with the nearest flag, and gives 2. Too little memory, and standard output that cannot be written, are told and give 1.
 int Run(const Program& program, CLI::App& app, int argc, char** argv, const std::function<int()>& command);
 
 // The exit code for an error: 3 when a plugin or device is not available, 2 when the input was wrong, else 1.

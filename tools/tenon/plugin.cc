@@ -14,6 +14,7 @@
 #include "core/train/run_config.h"
 #include "tools/cli/cli.h"
 #include "tools/tenon/plugin_output.h"
+#include "tools/tenon/plugin_probe.h"
 
 namespace tenon {
 
@@ -26,7 +27,7 @@ struct LoadedFile {
   Status status;
 };
 
-LoadedFile LoadFile(const std::string& file) {
+LoadedFile FindFile(const std::string& file) {
   PluginsConfig config;
   PluginLoadEntry entry;
   entry.path = AbsolutePath(file, CurrentFolder());
@@ -34,10 +35,49 @@ LoadedFile LoadFile(const std::string& file) {
   LoadedFile result;
   result.registry = std::make_unique<PluginRegistry>(OnlyNamedFiles());
   result.status = result.registry->Find(config);
-  if (result.status.ok()) result.status = result.registry->LoadRow(0);
   const std::vector<PluginReport> reports = result.registry->Reports();
   if (!reports.empty()) result.report = reports.front();
   return result;
+}
+
+// Found, and opened once in a process of its own.
+LoadedFile ProbeFile(const std::string& file) {
+  LoadedFile result = FindFile(file);
+  if (result.status.ok() && result.registry->IsSound(0)) ProbePlugin(result.registry.get(), 0, &result.report);
+  return result;
+}
+
+// Opened here, when that cannot end this process.
+LoadedFile LoadFile(LoadedFile probed) {
+  if (CrashedWhenProbed(probed.report)) {
+    probed.status = Error(Code::kUnavailable, "{}", probed.report.reason);
+    return probed;
+  }
+  if (probed.status.ok()) probed.status = probed.registry->LoadRow(0);
+  const std::vector<PluginReport> reports = probed.registry->Reports();
+  if (!reports.empty()) probed.report = reports.front();
+  return probed;
+}
+
+void PrintReports(const std::vector<PluginReport>& reports, bool json) {
+  if (json) {
+    fmt::print("{}\n", PluginReportsToJson(reports).dump(2));
+  } else {
+    fmt::print("{}", PluginReportsToText(reports));
+  }
+}
+
+// The rows of `plugin list`, each opened in a process of its own; nothing when none of them crashes.
+std::vector<PluginReport> ReportsOfCrash(const PluginsConfig& config, const PluginRegistry::Options& options) {
+  PluginRegistry registry(options);
+  if (!registry.Find(config).ok()) return {};
+  std::vector<PluginReport> reports = registry.Reports();
+  bool crashed = false;
+  for (std::size_t row = 0; row < reports.size(); ++row) {
+    if (registry.IsSound(row)) ProbePlugin(&registry, row, &reports[row]);
+    crashed = crashed || CrashedWhenProbed(reports[row]);
+  }
+  return crashed ? reports : std::vector<PluginReport>();
 }
 
 std::vector<std::string> KindNames(std::uint64_t kinds) {
@@ -126,16 +166,18 @@ int RunPluginList(const PluginListOptions& options) {
   if (!config.ok()) return cli::Report(config.status());
   PluginRegistry::Options registry_options;
   registry_options.search.plugin_dirs = options.plugin_dirs;
+  if (const auto crashed = ReportsOfCrash(*config, registry_options); !crashed.empty()) {
+    PrintReports(crashed, options.json);
+    return 3;
+  }
   PluginRegistry registry(std::move(registry_options));
   const Status loaded = registry.Load(*config);
   if (loaded.ok()) registry.LoadAll();
   const std::vector<PluginReport> reports = registry.Reports();
-  if (options.json) {
-    fmt::print("{}\n", PluginReportsToJson(reports).dump(2));
-  } else if (reports.empty()) {
+  if (reports.empty() && !options.json) {
     fmt::print("No plugin was found. Searched: {}.\n", registry.searched().DescribeFolders());
   } else {
-    fmt::print("{}", PluginReportsToText(reports));
+    PrintReports(reports, options.json);
   }
   std::fflush(stdout);
   return loaded.ok() ? 0 : cli::Report(loaded);
@@ -144,8 +186,10 @@ int RunPluginList(const PluginListOptions& options) {
 int RunPluginInfo(const PluginInfoOptions& options) {
   nlohmann::json array = nlohmann::json::array();
   int exit_code = 0;
-  for (const std::string& file : options.files) {
-    const LoadedFile loaded = LoadFile(file);
+  std::vector<LoadedFile> probed;
+  for (const std::string& file : options.files) probed.push_back(ProbeFile(file));
+  for (LoadedFile& found : probed) {
+    const LoadedFile loaded = LoadFile(std::move(found));
     nlohmann::json object = PluginReportsToJson({&loaded.report, 1}).at(0);
     if (!loaded.status.ok()) {
       exit_code = cli::Report(loaded.status);
@@ -164,15 +208,11 @@ int RunPluginCheck(const PluginCheckOptions& options) {
   std::vector<PluginReport> reports;
   int exit_code = 0;
   for (const std::string& file : options.files) {
-    const LoadedFile loaded = LoadFile(file);
-    reports.push_back(loaded.report);
-    if (!loaded.status.ok()) exit_code = 3;
+    const LoadedFile probed = ProbeFile(file);
+    reports.push_back(probed.report);
+    if (!probed.status.ok() || probed.report.state != PluginState::kLoaded) exit_code = 3;
   }
-  if (options.json) {
-    fmt::print("{}\n", PluginReportsToJson(reports).dump(2));
-  } else {
-    fmt::print("{}", PluginReportsToText(reports));
-  }
+  PrintReports(reports, options.json);
   return exit_code;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 Status Infer(InferContext& context) {
   const SymShape& x = context.shape(0);
-  TENON_ASSIGN(const SymShape spatial, WindowOutputs(context.attrs(), x, KernelOf(context.attrs())));
+  TENON_ASSIGN(const SymShape spatial, PoolOutputs(context.attrs(), x));
   SymShape out{x[0], x[1]};
   for (const Dim dim : spatial.dims()) out.push_back(dim);
   context.SetOutput(0, context.dtype(0), out);

@@ -37,6 +37,12 @@ Result<Lists> ListsOf(const Attributes& attrs, const Shape& w) {
   for (std::size_t i = 0; i < n; ++i) {
     TENON_INVALID_IF(lists.strides[i] < 1 || lists.dilations[i] < 1 || lists.pads[i] < 0 || lists.pads[i + n] < 0,
                      "ConvTranspose strides and dilations are at least 1 and pads at least 0.");
+    for (const std::int64_t value :
+         {lists.kernel[i], lists.strides[i], lists.dilations[i], lists.pads[i], lists.pads[i + n]}) {
+      TENON_INVALID_IF(value > kLargestWindow,
+                       "ConvTranspose has {} for spatial axis {}; the greatest kernel, stride, dilation and pad is {}.",
+                       value, i, kLargestWindow);
+    }
     TENON_INVALID_IF(lists.output_padding[i] < 0 || lists.output_padding[i] >= lists.strides[i],
                      "ConvTranspose output_padding {} of spatial axis {} must be below the stride ({}).",
                      lists.output_padding[i], i, lists.strides[i]);

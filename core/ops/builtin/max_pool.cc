@@ -15,7 +15,7 @@ Status Infer(InferContext& context) {
   TENON_INVALID_IF(context.attrs().Int("storage_order") != 0,
                    "MaxPool storage_order is {}; only row-major indices (0) are supported.",
                    context.attrs().Int("storage_order"));
-  TENON_ASSIGN(const SymShape spatial, WindowOutputs(context.attrs(), x, KernelOf(context.attrs())));
+  TENON_ASSIGN(const SymShape spatial, PoolOutputs(context.attrs(), x));
   SymShape out{x[0], x[1]};
   for (const Dim dim : spatial.dims()) out.push_back(dim);
   context.SetOutput(0, context.dtype(0), out);

@@ -75,5 +75,63 @@ TEST(CliErrors, WhatIsPrintedReadsBack) {
   std::remove(copy.c_str());
 }
 
+// Half an answer must not pass for a whole one.
+TEST(CliErrors, FullStandardOutputIsAFailure) {
+  for (const char* arguments :
+       {"op list --json", "op info Conv", "config schema", "config show configs/train/lenet_digits.yaml", "--version",
+        "--help", "plugin list --json"}) {
+    int code = -1;
+    const char* build = std::getenv("TENON_BUILD_DIR");
+    const std::string program = std::string(build != nullptr ? build : "build/dev") + "/bin/tenon ";
+    const std::string err = Drain(program + arguments + " 2>&1 >/dev/full", code);
+    EXPECT_EQ(code, 1) << arguments;
+    EXPECT_EQ(err.rfind("error: The standard output cannot be written", 0), 0U) << arguments << err;
+  }
+}
+
+std::string WriteCase(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + name;
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  EXPECT_NE(file, nullptr);
+  if (file == nullptr) return path;
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fclose(file);
+  return path;
+}
+
+void ExpectFailure(const std::string& arguments, int code, const std::string& part) {
+  const Answer answer = Call(arguments);
+  EXPECT_EQ(answer.code, code) << arguments;
+  EXPECT_NE(answer.err.find(part), std::string::npos) << answer.err;
+}
+
+// More memory than any machine has: 10^16 and more bytes.
+TEST(CliErrors, TooLittleMemoryIsTold) {
+  const std::string graph = WriteCase(
+      "tenon_cli_large.ir",
+      "graph g {\n  %c: f32[10000000000000000] constant = tensor f32[10000000000000000]{0}\n  %x: f32[1] input\n"
+      "  %y = Add(%x, %c) : f32[10000000000000000]\n  return %y\n}\n");
+  ExpectFailure("graph show " + graph, 1,
+                "error: There is not enough memory: a tensor of 40000000.0 GB was asked for.");
+  const std::string run = WriteCase("tenon_cli_large.yaml",
+                                    "name: large\nnetwork: {layers: [flatten, {linear: {out: 3}}]}\n"
+                                    "data: {type: synthetic, samples: 10000000000000000, image: {shape: [1, 4, 4]}, "
+                                    "classes: 3}\ntrain: {epochs: 1}\n");
+  ExpectFailure("train --dry-run " + run, 1,
+                "Synthetic data of 10000000000000000 samples need 80000000.0 GB for their order; this machine has ");
+  ExpectFailure("train --dry-run " + run +
+                    " --set 'data={type: synthetic, samples: 1048576, image: {shape: [1, 4096, 4096]}, classes: 3, "
+                    "batch: 1048576}'",
+                1, "A batch of 1048576 samples float32[1,4096,4096] takes 70368.7 GB, and ");
+}
+
+// 4 * 2^62 elements wrap around to 0 in 64 bits.
+TEST(CliErrors, ShapesDoNotWrapAround) {
+  const std::string graph = WriteCase("tenon_cli_wraps.ir",
+                                      "graph g {\n  %x: f32[4,4611686018427387904] input\n"
+                                      "  %y = Concat(%x, %x, %x, %x) {axis=1} : f32[4,0]\n  return %y\n}\n");
+  ExpectFailure("graph show " + graph, 2, "Input 0 has shape [4,4611686018427387904]: that is more than 2^62 bytes.");
+}
+
 }  // namespace
 }  // namespace tenon

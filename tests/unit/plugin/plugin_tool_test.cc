@@ -125,6 +125,24 @@ TEST(PluginTool, CheckIsThreeWhenOneWouldNotLoad) {
   EXPECT_EQ(printed.parsed().at(1).at("code"), "TN-PLG-033");
 }
 
+TEST(PluginTool, ListInfoAndCheckSurviveAPluginThatEndsTheProcess) {
+  for (const char* name : {"crashing", "exiting"}) {
+    const Printed checked = Capture([&] { return RunPluginCheck({{FixtureFile("good"), FixtureFile(name)}, true}); });
+    EXPECT_EQ(checked.exit_code, 3);
+    EXPECT_EQ(checked.parsed().at(0).at("state"), "loaded") << checked.out;
+    EXPECT_EQ(checked.parsed().at(1).at("code"), "TN-PLG-038") << checked.out;
+    const Printed info = Capture([&] { return RunPluginInfo({{FixtureFile(name)}, true}); });
+    EXPECT_EQ(info.exit_code, 3);
+    EXPECT_NE(info.err.find("TN-PLG-038"), std::string::npos) << info.err;
+    const Printed list = Capture([&] {
+      return RunPluginList({"", {FixtureFolder(name), FixtureFolder("good")}, true});
+    });
+    EXPECT_EQ(list.exit_code, 3);
+    EXPECT_EQ(Row(list.parsed(), "good.so")->at("state"), "loaded") << list.out;
+    EXPECT_EQ(Row(list.parsed(), std::string(name) + ".so")->at("code"), "TN-PLG-038") << list.out;
+  }
+}
+
 TEST(PluginTool, DoctorSurvivesAPluginThatEndsTheProcess) {
   const Printed printed = Capture([] {
     return RunDoctorPlugins(
