@@ -107,6 +107,8 @@ TEST_P(MixedPrecision, RunsOnFastKernels) {
 class ScaledSteps : public testing::TestWithParam<RunMode> {
  protected:
   void Open(const std::string& amp, const std::string& train = "") {
+    runner_.reset();  // before the runtime that it uses
+    loader_.reset();
     config_ = Config(kProducts, amp, GetParam());
     if (!train.empty()) config_.train.clip_norm = std::stod(train);
     network_ = Value(Network::Make(config_.network));
