@@ -28,9 +28,7 @@ void AddConfig(RunSummary* summary, const RunConfig& config) {
   summary->accumulate = config.train.accumulate;
   summary->ema = config.train.ema;
   if (config.train.clip_norm || config.train.clip_value) {
-    summary->clipping.emplace();
-    summary->clipping->norm = config.train.clip_norm;
-    summary->clipping->value = config.train.clip_value;
+    summary->clipping = RunSummary::Clipping{config.train.clip_norm, config.train.clip_value, 0};
   }
 }
 
