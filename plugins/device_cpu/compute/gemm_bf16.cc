@@ -71,7 +71,7 @@ void PackColumns(const GemmBf16Args& g, int64_t pair0, int64_t pairs, int64_t co
         for (; p + kLanes <= whole; p += kLanes) {
           Vec t[kLanes];
           TENON_UNROLL for (int j = 0; j < kLanes; ++j) t[j] =
-              j < count ? Load(reinterpret_cast<const float*>(from + j * g.b_col + 2 * p)) : Zero();
+              j < count ? reinterpret_cast<Vec>(_mm512_loadu_si512(from + j * g.b_col + 2 * p)) : Zero();
           Transpose(t);
           TENON_UNROLL for (int j = 0; j < kLanes; ++j) Store(reinterpret_cast<float*>(to + (p + j) * width), t[j]);
         }
