@@ -67,7 +67,18 @@ void ExpectNear(double graph, double eager, const std::string& what) {
       << what << ": graph " << graph << ", pynative " << eager;
 }
 
+// Adam divides by the size of the gradient. Where that is rounding alone, as for the biases of keys, which softmax does not
+// see, its first steps are as long as any other unless `eps` is above the rounding.
+void KeepRoundingSmall(OptimizerConfig& optimizer) {
+  std::visit(
+      [](auto& options) {
+        if constexpr (requires { options.eps; }) options.eps = std::max(options.eps, 1e-2);
+      },
+      optimizer);
+}
+
 void ExpectAgree(RunConfig config, bool equal_bits) {
+  KeepRoundingSmall(config.optimizer);
   config.mode = RunMode::kGraph;
   const auto graph = RunSteps(config);
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
@@ -95,10 +106,7 @@ void ExpectAgree(RunConfig config, bool equal_bits) {
     for (std::size_t i = 0; i < a.size(); ++i)
       worst = std::max(worst, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])) /
                                   std::max(1.0, std::abs(static_cast<double>(a[i]))));
-    // Adam divides by the size of the gradient: where that is rounding alone, as for the keys that softmax hardly sees, the
-    // first steps are as long as any other. The losses above keep to 1e-5.
-    const bool adam = !std::holds_alternative<SgdConfig>(config.optimizer);
-    EXPECT_LE(worst, adam ? 1e-3 : 1e-5) << entry.first;
+    EXPECT_LE(worst, 1e-5) << entry.first;
   }
   EXPECT_FALSE(eager->kernels.empty());
 }
