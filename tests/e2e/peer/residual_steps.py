@@ -1,6 +1,7 @@
 """Writes tests/e2e/residual_expected.h: what ResNet-18 and -50 and MobileNetV2, built here of PyTorch modules with torchvision's
 names, give in float64 from weights and batches that both sides compute by the same formulas: the gradients of the first
-step (two numbers a parameter), how far float32 is from them (the largest relative distance), and losses. Run by hand; needs torch."""
+step (two numbers a parameter) and losses, and how far PyTorch's own float32 is from them: the largest relative distance over one
+and two threads, both memory formats and both convolution backends. Run by hand; needs torch."""
 import copy
 import math
 import os
@@ -103,6 +104,30 @@ def gradients(model, params, batch, size, step, dtype):
     return loss.item(), {key: p.grad.double().flatten() for key, p in params.items()}
 
 
+# Ways of PyTorch to compute the same in float32: threads, memory format, oneDNN or its own convolutions.
+VARIANTS = [(threads, memory, onednn) for threads in (1, 2) for memory in (torch.contiguous_format, torch.channels_last) for onednn in (True, False)]
+
+
+def float32_runs(model, batch, size, steps):
+    """Gradients of the first step and all losses of each variant, from the weights of `model`."""
+    for threads, memory, onednn in VARIANTS:
+        torch.set_num_threads(threads)
+        torch.backends.mkldnn.enabled = onednn
+        single = copy.deepcopy(model).float().to(memory_format=memory)
+        params = dict(single.named_parameters())
+        optimizer = torch.optim.SGD(params.values(), lr=0.01, momentum=0.9)
+        losses = []
+        for step in range(steps):
+            loss, found = gradients(single, params, batch, size, step, torch.float32)
+            if step == 0:
+                first = {key: g.clone() for key, g in found.items()}
+            optimizer.step()
+            losses.append(loss)
+        yield first, losses
+    torch.set_num_threads(1)
+    torch.backends.mkldnn.enabled = True
+
+
 def run(name, model, batch, size, steps):
     params = dict(model.named_parameters())
     directions = {key: formula(params[key].numel(), k, 1.0) for k, key in enumerate(sorted(params))}
@@ -113,8 +138,7 @@ def run(name, model, batch, size, steps):
             p.data = formula(p.numel(), k, 0.2, 1.0 if norm else 0.0)
         else:
             p.data = formula(p.numel(), k, 2 / math.sqrt(p[0].numel())).view(p.shape)
-    single = copy.deepcopy(model).float()
-    narrow = gradients(single, dict(single.named_parameters()), batch, size, 0, torch.float32)[1]
+    narrow = list(float32_runs(model, batch, size, steps))
     optimizer = torch.optim.SGD(params.values(), lr=0.01, momentum=0.9)
     losses = []
     for step in range(steps):
@@ -129,17 +153,21 @@ def run(name, model, batch, size, steps):
     for key in sorted(params):
         g, d = wide[key], directions[key]
         scale = max(g.norm().item(), least)
-        distance = max(distance, abs(narrow[key].norm() - g.norm()).item() / scale, abs(((narrow[key] - g) * d).sum()).item() / scale / d.norm().item())
+        for first, _ in narrow:
+            n = first[key]
+            distance = max(distance, abs(n.norm() - g.norm()).item() / scale, abs(((n - g) * d).sum()).item() / scale / d.norm().item())
         out.append(f'    {{"{key}", {g.norm().item():.9g}, {(g * d).sum().item():.9g}}},')
     out += ["};", f"inline constexpr double k{name}Float32 = {distance:.3g};",
-            f"inline constexpr double k{name}Losses[] = {{" + ", ".join(f"{l:.9g}" for l in losses) + "};", ""]
+            f"inline constexpr double k{name}Losses[] = {{" + ", ".join(f"{l:.9g}" for l in losses) + "};",
+            f"inline constexpr double k{name}LossFloat32[] = {{" +
+            ", ".join(f"{max(abs(l[i] - losses[i]) for _, l in narrow) / max(1.0, losses[i]):.3g}" for i in range(steps)) + "};", ""]
     return out
 
 
 lines = [f"// Written by tests/e2e/peer/residual_steps.py with PyTorch {torch.__version__.split('+')[0]} in float64.", "#pragma once", "",
          "#include <vector>", "", "namespace tenon {", "",
          "// Of one gradient: its norm, and its product with sin(0.7 i^2 + 1.3 i + k) of element i and parameter k by name.",
-         "// k...Float32: the largest relative distance of PyTorch's own float32 gradients from these.",
+         "// k...Float32, k...LossFloat32: the largest relative distance of PyTorch's own float32 gradients and losses from these.",
          "struct ResidualGradient {", "  const char* parameter;", "  double norm, product;", "};", "", "// clang-format off"]
 lines += run("ResNet18", ResNet((2, 2, 2, 2), False, True), 6, 8, 3)
 lines += run("ResNet50", ResNet((3, 4, 6, 3), True, False), 6, 64, 1)
