@@ -44,8 +44,10 @@ TENON_INLINE Vec Value(Vec x) {
 template <bool kApproximate>
 TENON_INLINE Vec Slope(Vec x) {
   if (kApproximate) {
-    const Vec s = Sigmoid(TwiceArgument(x));
-    return s + x * s * (Set(1.0f) - s) * TwiceSlope(x);
+    // s = Sigmoid(2 u); 1 - s would lose its digits where s is near 1, e s does not.
+    const Vec e = Exp(AtMost(-TwiceArgument(x), 88.0f));
+    const Vec s = Set(1.0f) / (Set(1.0f) + e);
+    return s + x * s * (e * s) * TwiceSlope(x);
   }
   const Normal n = NormalOf(x);
   return n.integral + x * n.density;
