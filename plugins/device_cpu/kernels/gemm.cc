@@ -1,25 +1,8 @@
 // Gemm, alone and fused with Relu.
-#include "plugins/device_cpu/kernels/support.h"
+#include "plugins/device_cpu/kernels/gemm_plan.h"
 
 namespace tenon::cpu {
 namespace {
-
-constexpr std::string_view kGemmRelu = "GemmRelu", kGemmReluGrad = "GemmReluGrad";
-
-struct GemmAttributes {
-  bool ta, tb;
-  float alpha, beta;
-};
-GemmAttributes ReadGemm(const sdk::Attributes& a, bool fused) {
-  const std::string p(fused ? "g." : "");
-  return {a.Int(p + "transA", 0) != 0, a.Int(p + "transB", 0) != 0, static_cast<float>(a.Float(p + "alpha", 1)),
-          static_cast<float>(a.Float(p + "beta", 1))};
-}
-
-// C of Gemm as one value per column?
-bool IsRow(sdk::Dims c, int64_t columns) {
-  return (c.size() == 1 && c[0] == columns) || (c.size() == 2 && c[0] == 1 && c[1] == columns);
-}
 
 class Gemm : public CpuKernel {
  public:
@@ -32,13 +15,8 @@ class Gemm : public CpuKernel {
   }
 
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), y = args.output(0).dims();
-    args_ = {};
-    args_.m = y[0], args_.n = y[1], args_.k = attributes_.ta ? a[0] : a[1];
-    args_.a_row = attributes_.ta ? 1 : a[1], args_.a_col = attributes_.ta ? a[1] : 1;
-    args_.b_row = attributes_.tb ? 1 : b[1], args_.b_col = attributes_.tb ? b[1] : 1;
-    args_.c_row = y[1];
-    args_.alpha = attributes_.alpha;
+    const sdk::Dims y = args.output(0).dims();
+    args_ = PlanGemm<GemmArgs>(attributes_, args.input(0).dims(), args.input(1).dims(), y);
     args_.relu = relu_;
     bias_row_ = args.has_input(2) && attributes_.beta == 1.0f && IsRow(args.input(2).dims(), y[1]);
     // Any other C is written to Y first and the product added to it.
@@ -90,34 +68,9 @@ class GemmReluGrad : public CpuKernel {
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
     const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), y = args.input(2).dims();
     rows_ = y[0], columns_ = y[1];
-    const int64_t inner = attributes_.ta ? a[0] : a[1], lda = a[1], ldb = b[1];
     SetThreads(args);
-    // da' = g b'^T, written transposed when a was: da = b' g^T.
-    da_ = {};
-    da_.alpha = attributes_.alpha;
-    da_.c_row = lda;
-    if (!attributes_.ta) {
-      da_.m = rows_, da_.n = inner, da_.k = columns_;
-      da_.a_row = columns_, da_.a_col = 1;
-      da_.b_row = attributes_.tb ? ldb : 1, da_.b_col = attributes_.tb ? 1 : ldb;
-    } else {
-      da_.m = inner, da_.n = rows_, da_.k = columns_;
-      da_.a_row = attributes_.tb ? 1 : ldb, da_.a_col = attributes_.tb ? ldb : 1;
-      da_.b_row = 1, da_.b_col = columns_;
-    }
-    // db' = a'^T g, or db = g^T a'.
-    db_ = {};
-    db_.alpha = attributes_.alpha;
-    db_.c_row = ldb;
-    if (!attributes_.tb) {
-      db_.m = inner, db_.n = columns_, db_.k = rows_;
-      db_.a_row = attributes_.ta ? lda : 1, db_.a_col = attributes_.ta ? 1 : lda;
-      db_.b_row = columns_, db_.b_col = 1;
-    } else {
-      db_.m = columns_, db_.n = inner, db_.k = rows_;
-      db_.a_row = 1, db_.a_col = columns_;
-      db_.b_row = attributes_.ta ? 1 : lda, db_.b_col = attributes_.ta ? lda : 1;
-    }
+    da_ = PlanGradA<GemmArgs>(attributes_, a, b, y);
+    db_ = PlanGradB<GemmArgs>(attributes_, a, b, y);
     g_floats_ = (rows_ * columns_ + 15) / 16 * 16;
     const int64_t products = std::max(args.has_output(0) ? routines().gemm_workspace(da_, threads_) : 0,
                                       args.has_output(1) ? routines().gemm_workspace(db_, threads_) : 0);

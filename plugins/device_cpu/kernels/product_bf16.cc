@@ -1,11 +1,9 @@
 // Matrix products of bf16 operands: MatMul, Gemm, Gemm fused with Relu and its gradient.
 #include "plugins/device_cpu/compute/gemm_bf16.h"
-#include "plugins/device_cpu/kernels/support.h"
+#include "plugins/device_cpu/kernels/gemm_plan.h"
 
 namespace tenon::cpu {
 namespace {
-
-constexpr std::string_view kGemmRelu = "GemmRelu", kGemmReluGrad = "GemmReluGrad";
 
 class Bf16Kernel : public CpuKernel {
  protected:
@@ -25,23 +23,11 @@ class Bf16Kernel : public CpuKernel {
 class MatMulBf16 : public Bf16Kernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    const sdk::Dims a = query.input(0).dims(), b = query.input(1).dims();
-    if (a.size() < 2 || b.size() < 2) return reason.No("An operand is a vector; this kernel takes matrices.");
-    if (b.size() != 2 && !SameBatches(a, b)) return reason.No("Batches ", a, " and ", b, " differ.");
-    return Supported(query, reason);
+    return SupportsBatches(query, reason) && Supported(query, reason);
   }
 
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims();
-    args_ = {};
-    args_.m = a[a.size() - 2], args_.k = a[a.size() - 1], args_.n = b[b.size() - 1];
-    args_.a_row = args_.k, args_.b_row = args_.n, args_.c_row = args_.n;
-    batches_ = 1;
-    for (uint32_t axis = 0; axis + 2 < a.size(); ++axis) batches_ *= a[axis];
-    if (b.size() == 2) {  // all rows of all batches are one matrix
-      args_.m *= batches_;
-      batches_ = 1;
-    }
+    args_ = PlanMatMul<GemmBf16Args>(args.input(0).dims(), args.input(1).dims(), batches_);
     SetThreads(args);
     result.Workspace(static_cast<uint64_t>(bf16().gemm_workspace(args_, threads_)));
     return TENON_OK;
@@ -60,30 +46,9 @@ class MatMulBf16 : public Bf16Kernel {
   }
 
  private:
-  static bool SameBatches(sdk::Dims a, sdk::Dims b) {
-    if (a.size() != b.size()) return false;
-    for (uint32_t axis = 0; axis + 2 < a.size(); ++axis)
-      if (a[axis] != b[axis] || a[axis] < 0) return false;
-    return true;
-  }
-
   GemmBf16Args args_;
   int64_t batches_ = 1;
 };
-
-struct GemmAttributes {
-  bool ta, tb;
-  float alpha, beta;
-};
-GemmAttributes ReadGemm(const sdk::Attributes& a, bool fused) {
-  const std::string p(fused ? "g." : "");
-  return {a.Int(p + "transA", 0) != 0, a.Int(p + "transB", 0) != 0, static_cast<float>(a.Float(p + "alpha", 1)),
-          static_cast<float>(a.Float(p + "beta", 1))};
-}
-
-bool IsRow(sdk::Dims c, int64_t columns) {
-  return (c.size() == 1 && c[0] == columns) || (c.size() == 2 && c[0] == 1 && c[1] == columns);
-}
 
 class GemmBf16 : public Bf16Kernel {
  public:
@@ -104,13 +69,7 @@ class GemmBf16 : public Bf16Kernel {
   }
 
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), y = args.output(0).dims();
-    args_ = {};
-    args_.m = y[0], args_.n = y[1], args_.k = attributes_.ta ? a[0] : a[1];
-    args_.a_row = attributes_.ta ? 1 : a[1], args_.a_col = attributes_.ta ? a[1] : 1;
-    args_.b_row = attributes_.tb ? 1 : b[1], args_.b_col = attributes_.tb ? b[1] : 1;
-    args_.c_row = y[1];
-    args_.alpha = attributes_.alpha;
+    args_ = PlanGemm<GemmBf16Args>(attributes_, args.input(0).dims(), args.input(1).dims(), args.output(0).dims());
     args_.relu = relu_;
     SetThreads(args);
     result.Workspace(static_cast<uint64_t>(bf16().gemm_workspace(args_, threads_)));
@@ -148,8 +107,8 @@ class GemmReluGradBf16 : public Bf16Kernel {
     const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), y = args.input(2).dims();
     rows_ = y[0], columns_ = y[1];
     SetThreads(args);
-    PlanA(a, b);
-    PlanB(a, b);
+    da_ = PlanGradA<GemmBf16Args>(attributes_, a, b, y);
+    db_ = PlanGradB<GemmBf16Args>(attributes_, a, b, y);
     g_bytes_ = (rows_ * columns_ * 2 + 63) / 64 * 64;
     const int64_t products = std::max(args.has_output(0) ? bf16().gemm_workspace(da_, threads_) : 0,
                                       args.has_output(1) ? bf16().gemm_workspace(db_, threads_) : 0);
@@ -185,39 +144,6 @@ class GemmReluGradBf16 : public Bf16Kernel {
   }
 
  private:
-  // da' = g b'^T, written transposed when a was: da = b' g^T.
-  void PlanA(sdk::Dims a, sdk::Dims b) {
-    da_ = {};
-    da_.alpha = attributes_.alpha;
-    da_.c_row = a[1];
-    da_.k = columns_;
-    if (!attributes_.ta) {
-      da_.m = rows_, da_.n = a[1];
-      da_.a_row = columns_, da_.a_col = 1;
-      da_.b_row = attributes_.tb ? b[1] : 1, da_.b_col = attributes_.tb ? 1 : b[1];
-    } else {
-      da_.m = a[0], da_.n = rows_;
-      da_.a_row = attributes_.tb ? 1 : b[1], da_.a_col = attributes_.tb ? b[1] : 1;
-      da_.b_row = 1, da_.b_col = columns_;
-    }
-  }
-  // db' = a'^T g, or db = g^T a'.
-  void PlanB(sdk::Dims a, sdk::Dims b) {
-    db_ = {};
-    db_.alpha = attributes_.alpha;
-    db_.c_row = b[1];
-    db_.k = rows_;
-    if (!attributes_.tb) {
-      db_.m = attributes_.ta ? a[0] : a[1], db_.n = columns_;
-      db_.a_row = attributes_.ta ? a[1] : 1, db_.a_col = attributes_.ta ? 1 : a[1];
-      db_.b_row = columns_, db_.b_col = 1;
-    } else {
-      db_.m = columns_, db_.n = attributes_.ta ? a[0] : a[1];
-      db_.a_row = 1, db_.a_col = columns_;
-      db_.b_row = attributes_.ta ? 1 : a[1], db_.b_col = attributes_.ta ? a[1] : 1;
-    }
-  }
-
   GemmAttributes attributes_{};
   int64_t rows_ = 0, columns_ = 0, g_bytes_ = 0;
   GemmBf16Args da_, db_;
