@@ -41,7 +41,13 @@ class Describer {
     const auto index = static_cast<std::size_t>(id);
     return state_.memory.root[index] == id && state_.memory.arena_offset[index] >= 0;
   }
-  static bool IsUpdate(const graph::Node& node) { return node.name.starts_with("optimizer"); }
+  // Does the node give parameters their new values?
+  bool IsUpdate(const graph::Node& node) const {
+    return std::any_of(graph_.updates.begin(), graph_.updates.end(), [&](const graph::Update& update) {
+      return graph_.value(update.state).kind == ValueKind::kParameter &&
+             std::find(node.outputs.begin(), node.outputs.end(), update.value) != node.outputs.end();
+    });
+  }
 
   void CountVariables() {
     for (ValueId id = 0; id < graph_.num_values(); ++id) {
@@ -83,12 +89,12 @@ class Describer {
   }
 
   void AddOperands(const graph::Node& node, StepPlan::Layer& layer) {
-    const bool gradient = IsGradient(node.name);
+    const bool gradient = IsGradient(node.name), update = IsUpdate(node);
     for (const ValueId in : node.inputs) {
       if (in == kNone || !counted_.insert(in).second) continue;
       const ValueKind kind = graph_.value(in).kind;
       const bool kept = kind == ValueKind::kParameter || kind == ValueKind::kState;
-      if (kept) (IsUpdate(node) ? layer.optimizer : layer.weights) += BytesOf(in);
+      if (kept) (update ? layer.optimizer : layer.weights) += BytesOf(in);
     }
     for (const ValueId out : node.outputs) {
       if (out != kNone && OwnsArena(out)) (gradient ? layer.gradients : layer.activations) += BytesOf(out);

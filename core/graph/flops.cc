@@ -54,56 +54,24 @@ class Counter {
 
   // Forward: every element of Y meets one filter. Each gradient of the data or the weights costs as much.
   std::int64_t Convolutions() {
-    const bool gradient = Contains(node_, "Grad");
     const SymShape *image = nullptr, *filter = nullptr;
-    int runs = 1;
     if (node_.type == "ConvInputGrad") {
       image = ShapeOf(node_.inputs, 0), filter = ShapeOf(node_.inputs, 1);
     } else if (node_.type == "ConvWeightGrad") {
       image = ShapeOf(node_.inputs, 1), filter = ShapeOf(node_.outputs, 0);
     } else if (node_.type == "ConvTranspose") {
       image = ShapeOf(node_.inputs, 0), filter = ShapeOf(node_.inputs, 1);
-    } else if (gradient) {  // fused: x, w, ..., dy -> dx, dw, db
-      image = ShapeOf(node_.inputs, node_.inputs.size() - 1), filter = ShapeOf(node_.inputs, 1);
-      runs = static_cast<int>(ShapeOf(node_.outputs, 0) != nullptr) +
-             static_cast<int>(ShapeOf(node_.outputs, 1) != nullptr);
     } else {
       image = ShapeOf(node_.outputs, 0), filter = ShapeOf(node_.inputs, 1);
     }
     if (image == nullptr || filter == nullptr || Dim(*filter, 0) == 0) return 0;
-    if (!gradient && Contains(node_, "Pool")) return 2 * BeforePool(*filter) * (Product(*filter) / Dim(*filter, 0));
-    return 2 * runs * Product(*image) * (Product(*filter) / Dim(*filter, 0));
-  }
-
-  // Elements of the convolution inside a fused one: its output is the pooled one.
-  std::int64_t BeforePool(const SymShape& filter) {
-    const SymShape& x = *ShapeOf(node_.inputs, 0);
-    const int spatial = x.rank() - 2;
-    const auto at = [](const std::vector<std::int64_t>& values, int i, std::int64_t fallback) {
-      return static_cast<std::size_t>(i) < values.size() ? values[static_cast<std::size_t>(i)] : fallback;
-    };
-    const auto strides = node_.attrs.Ints("c.strides", {}), dilations = node_.attrs.Ints("c.dilations", {});
-    const auto pads = node_.attrs.Ints("c.pads", {});
-    std::int64_t elements = Dim(x, 0) * Dim(filter, 0);
-    for (int i = 0; i < spatial; ++i) {
-      const std::int64_t reach = (Dim(filter, 2 + i) - 1) * at(dilations, i, 1) + 1;
-      elements *= (Dim(x, 2 + i) + at(pads, i, 0) + at(pads, i + spatial, 0) - reach) / at(strides, i, 1) + 1;
-    }
-    return elements;
+    return 2 * Product(*image) * (Product(*filter) / Dim(*filter, 0));
   }
 
   std::int64_t Products() {
-    if (Contains(node_, "Grad")) {  // a, b, ..., dy -> da, db, ...
-      const SymShape *a = ShapeOf(node_.inputs, 0), *dy = ShapeOf(node_.inputs, node_.inputs.size() - 1);
-      const int runs = static_cast<int>(ShapeOf(node_.outputs, 0) != nullptr) +
-                       static_cast<int>(ShapeOf(node_.outputs, 1) != nullptr);
-      return a == nullptr || dy == nullptr ? 0 : 2 * runs * Product(*a) * Dim(*dy, dy->rank() - 1);
-    }
     const SymShape *a = ShapeOf(node_.inputs, 0), *y = ShapeOf(node_.outputs, 0);
     if (a == nullptr || y == nullptr || a->rank() == 0) return 0;
-    std::int64_t transposed = node_.attrs.Int("transA", 0);
-    if (transposed == 0) transposed = node_.attrs.Int("g.transA", 0);
-    return 2 * Product(*y) * Dim(*a, transposed != 0 ? 0 : a->rank() - 1);
+    return 2 * Product(*y) * Dim(*a, node_.attrs.Int("transA", 0) != 0 ? 0 : a->rank() - 1);
   }
 
   // Scores and values; their gradient has five products in place of two.
@@ -131,6 +99,8 @@ class Counter {
 
 }  // namespace
 
-std::int64_t FlopsOf(const Graph& graph, const Node& node) { return Counter(graph, node).Count(); }
+std::int64_t FlopsOf(const Graph& graph, const Node& node) {
+  return node.fused != nullptr && node.def == nullptr ? node.fused->flops : Counter(graph, node).Count();
+}
 
 }  // namespace tenon::graph

@@ -8,7 +8,7 @@ namespace tenon::graph {
 
 // Floating-point operations of one run of a node whose shapes are known: two for a multiply-add of products,
 // convolutions and attention; one per element of the larger side for everything else; none for operators that only move
-// elements. Fused operators count as the largest of what they replaced. -1: a dim is not known.
+// elements. A fused operator counts as what it replaced, its gradient twice that. -1: a dim is not known.
 std::int64_t FlopsOf(const Graph& graph, const Node& node);
 
 }  // namespace tenon::graph

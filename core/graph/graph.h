@@ -44,6 +44,7 @@ struct FusedOp {
   int version = 1;      // of the fused operator
   int gradient_version = 1;
   std::vector<std::string> replaced;  // names of the user's nodes
+  std::int64_t flops = 0;             // of what it replaced (flops.h); -1: not known
   // Paired gradient: operator of the same domain; empty when the fusion happened after autodiff.
   std::string gradient_type;
   // What the gradient operator reads, in order: forward inputs, outputs, output gradients.

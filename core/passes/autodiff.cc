@@ -209,6 +209,7 @@ class Differentiator {
     gradient->pattern = fused.pattern;
     gradient->version = fused.gradient_version;
     gradient->replaced = fused.replaced;
+    gradient->flops = fused.flops < 0 ? -1 : 2 * fused.flops;
     const NodeId added = graph_.AddFusedNode(node.domain, fused.gradient_type, inputs, node.attrs, types, gradient,
                                              node.name + ".grad", node.place);
     for (std::size_t k = 0; k < types.size(); ++k) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/graph/flops.h"
 #include "core/passes/pass.h"
 
 namespace tenon::passes {
@@ -93,6 +94,8 @@ void ReplaceMatch(Compilation& state, const FusionRule& rule, const PatternMatch
   std::string name;
   for (const NodeId id : match.nodes) {
     fused->replaced.push_back(graph.node(id).name);
+    const std::int64_t flops = graph::FlopsOf(graph, graph.node(id));
+    fused->flops = flops < 0 || fused->flops < 0 ? -1 : fused->flops + flops;
     name += (name.empty() ? "" : "+") + graph.node(id).name;
   }
   const std::vector<ValueType> types = OutputTypes(graph, rule, match);
