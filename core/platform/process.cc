@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +43,12 @@ int UsableCores() {
 }
 
 std::int64_t MachineMemory() { return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * std::int64_t{::sysconf(_SC_PAGESIZE)}; }
+
+std::int64_t PeakResidentMemory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
 
 std::int64_t MonotonicNs() {
   timespec now{};

@@ -25,6 +25,8 @@ int UsableCores();
 
 // Bytes of main memory in the machine.
 std::int64_t MachineMemory();
+// The most that this process has had in main memory so far, in bytes.
+std::int64_t PeakResidentMemory();
 
 // Nanoseconds of a clock that never goes back.
 std::int64_t MonotonicNs();

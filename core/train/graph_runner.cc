@@ -66,8 +66,9 @@ class GraphRunner final : public StepRunner {
   static Status FeedScalar(exec::Program& program, std::string_view name, const T& value);
   Status FeedBatch(Compiled& compiled, const Batch& batch);
   Status FeedUpdate(exec::Program& program);
+  template <class T>
+  static Status ReadScalar(const exec::Program& program, graph::ValueId id, T* value);
   Status ReadNorm(const exec::Program& program);
-  Result<bool> ReadFinite(const exec::Program& program);
   Status RunScaled(exec::Program& program, const exec::RunOptions& run, double loss);
   Status ExplainLoss(Compiled& compiled, const Batch& batch, const exec::RunOptions& run, double loss,
                      std::int64_t step);
@@ -221,21 +222,19 @@ Status GraphRunner::FeedUpdate(exec::Program& program) {
   return FeedScalar(program, passes::kStepInput, optimizer_step_);
 }
 
-Result<bool> GraphRunner::ReadFinite(const exec::Program& program) {
+// Of a value that is an output of the graph.
+template <class T>
+Status GraphRunner::ReadScalar(const exec::Program& program, graph::ValueId id, T* value) {
   const auto& outputs = program.graph().outputs;
-  const auto at = std::find(outputs.begin(), outputs.end(), program.compilation().finite);
-  bool finite = false;
-  TENON_TRY(program.ReadOutput(static_cast<std::size_t>(at - outputs.begin()), &finite, sizeof finite));
-  return finite;
+  const auto at = std::find(outputs.begin(), outputs.end(), id);
+  return program.ReadOutput(static_cast<std::size_t>(at - outputs.begin()), value, sizeof *value);
 }
 
 Status GraphRunner::ReadNorm(const exec::Program& program) {
   const graph::ValueId norm = program.compilation().gradient_norm;
   if (norm == graph::kNone) return {};
-  const auto& outputs = program.graph().outputs;
-  const auto at = std::find(outputs.begin(), outputs.end(), norm);
   float value = 0;
-  TENON_TRY(program.ReadOutput(static_cast<std::size_t>(at - outputs.begin()), &value, sizeof value));
+  TENON_TRY(ReadScalar(program, norm, &value));
   gradient_norm_ = static_cast<double>(value);
   return {};
 }
@@ -285,7 +284,8 @@ Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
 Status GraphRunner::RunScaled(exec::Program& program, const exec::RunOptions& run, double loss) {
   if (std::isfinite(loss)) {
     TENON_TRY(program.RunToFinite(run));
-    TENON_ASSIGN(const bool finite, ReadFinite(program));
+    bool finite = false;
+    TENON_TRY(ReadScalar(program, program.compilation().finite, &finite));
     if (finite) return program.RunAfterFinite(run);
   }
   overflowed_ = true;

@@ -1,9 +1,8 @@
 #include "core/train/run_checks.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
+#include "core/platform/process.h"
 #include "core/train/loss.h"
 #include "core/train/metric_set.h"
 #include "core/train/name_pattern.h"
@@ -40,7 +39,7 @@ Result<Trial> BuildFor(std::int64_t batch, const RunConfig& config, const Networ
 Status CheckRoom(const Network::Build& build) {
   double needed = 0;
   for (const auto& entry : build.initial) needed += 4.0 * static_cast<double>(entry.second.shape.elements());
-  const double there = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const double there = static_cast<double>(MachineMemory());
   TENON_INVALID_IF(needed > there, "The network's parameters need {:.1f} GB; this machine has {:.1f} GB of memory.",
                    needed * 1e-9, there * 1e-9);
   return {};

@@ -1,19 +1,12 @@
 #include "core/train/run_report.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 
+#include "core/platform/process.h"
 #include "core/train/checkpoint.h"
 
 namespace tenon {
 namespace {
-
-double PeakRssMb() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024.0;
-}
 
 double Mb(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
@@ -41,7 +34,7 @@ void AddPlan(RunSummary* summary, const ParameterPlan& plan) {
 
 void AddRuntime(RunSummary* summary, const RunConfig& config, exec::Runtime& runtime) {
   summary->threads = runtime.threads();
-  summary->peak_rss_mb = PeakRssMb();
+  summary->peak_rss_mb = Mb(PeakResidentMemory());
   summary->device_peak_mb = Mb(runtime.device().peak_bytes());
   const CopyCounts& copies = runtime.device().copies();
   if (copies.to_device > 0)
