@@ -158,8 +158,11 @@ class Parser {
       return Fail(ElfProblem::kUnreadable, "its program headers cannot be read");
     }
     bool loadable = false;
+    file_.executable_stack = true;  // what the system assumes when no header speaks of the stack
     for (std::size_t i = 0; i < segments_.size(); ++i) {
       const Elf64_Phdr& segment = segments_[i];
+      if (segment.p_type == PT_GNU_STACK) file_.executable_stack = (segment.p_flags & PF_X) != 0;
+      if (segment.p_type == PT_GNU_RELRO) file_.relro = true;
       if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC && segment.p_type != PT_NOTE) continue;
       loadable = loadable || segment.p_type == PT_LOAD;
       if (!source_.Contains(segment.p_offset, segment.p_filesz)) {
@@ -280,11 +283,21 @@ class Parser {
         case DT_GNU_HASH:
           gnu_hash_address_ = value;
           break;
+        case DT_VERNEED:
+          versions_address_ = value;
+          break;
+        case DT_VERNEEDNUM:
+          version_files_ = value;
+          break;
+        case DT_TEXTREL:
+          file_.text_relocations = true;
+          break;
         default:
           break;
       }
     }
     file_.static_tls = (file_.flags & DF_STATIC_TLS) != 0;
+    if ((file_.flags & DF_TEXTREL) != 0) file_.text_relocations = true;
     if (!ReadStrings()) return false;
     for (const std::uint64_t offset : needed) {
       if (!String(offset, &file_.needed.emplace_back())) return BadString();
@@ -292,7 +305,33 @@ class Parser {
     if (soname && !String(*soname, &file_.soname)) return BadString();
     if (!runpath) runpath = rpath;
     if (runpath && !String(*runpath, &file_.runpath)) return BadString();
-    return !with_symbols_ || ReadSymbols();
+    return ReadVersions() && (!with_symbols_ || ReadSymbols());
+  }
+
+  // A list per library that is needed, each with a list of versions; both linked by distances.
+  bool ReadVersions() {
+    if (version_files_ == 0) return true;
+    const auto range = FileRange(versions_address_);
+    if (!range) return Fail(ElfProblem::kMalformed, "its table of versions lies outside the file");
+    const auto damaged = [this] { return Fail(ElfProblem::kMalformed, "its table of versions is damaged"); };
+    std::uint64_t file_at = 0, entries = 0;
+    for (std::uint64_t i = 0; i < version_files_; ++i) {
+      if (file_at + sizeof(Elf64_Verneed) > range->second) return damaged();
+      const auto file = At<Elf64_Verneed>(range->first + file_at);
+      if (!file) return damaged();
+      std::uint64_t at = file_at + file->vn_aux;
+      for (std::uint32_t k = 0; k < file->vn_cnt; ++k) {
+        if (at + sizeof(Elf64_Vernaux) > range->second || ++entries > kMaxDynamicEntries) return damaged();
+        const auto version = At<Elf64_Vernaux>(range->first + at);
+        if (!version) return damaged();
+        if (!String(version->vna_name, &file_.needed_versions.emplace_back())) return BadString();
+        if (version->vna_next == 0) break;
+        at += version->vna_next;
+      }
+      if (file->vn_next == 0) break;
+      file_at += file->vn_next;
+    }
+    return true;
   }
 
   bool BadString() { return Fail(ElfProblem::kMalformed, "a name lies outside its string table"); }
@@ -399,6 +438,7 @@ class Parser {
   std::uint64_t strings_address_ = 0, strings_bytes_ = 0;
   std::uint64_t symbols_address_ = 0, symbol_bytes_ = sizeof(Elf64_Sym);
   std::uint64_t hash_address_ = 0, gnu_hash_address_ = 0;
+  std::uint64_t versions_address_ = 0, version_files_ = 0;
 };
 
 }  // namespace

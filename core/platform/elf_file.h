@@ -59,9 +59,13 @@ struct ElfFile {
   std::string soname;
   std::string runpath;  // DT_RUNPATH, or DT_RPATH when only that is there
   std::vector<std::string> needed;
-  std::uint64_t flags = 0;    // DT_FLAGS
-  std::uint64_t flags_1 = 0;  // DT_FLAGS_1
-  bool static_tls = false;    // DF_STATIC_TLS
+  std::vector<std::string> needed_versions;  // "GLIBC_2.34", of the libraries in `needed`
+  std::uint64_t flags = 0;                   // DT_FLAGS
+  std::uint64_t flags_1 = 0;                 // DT_FLAGS_1
+  bool static_tls = false;                   // DF_STATIC_TLS
+  bool text_relocations = false;
+  bool executable_stack = false;
+  bool relro = false;  // tables of the linker become read-only after loading
   std::vector<ElfSymbol> symbols;
 
   // The note with this owner name and type, or null.

@@ -28,7 +28,7 @@ function(tenon_add_plugin name)
     C_VISIBILITY_PRESET hidden
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON
-    SKIP_BUILD_RPATH ON
+    BUILD_WITH_INSTALL_RPATH ON
     INSTALL_RPATH "$ORIGIN")
   if(NOT CMAKE_CXX_STANDARD)
     target_compile_features(${name} PRIVATE cxx_std_17)

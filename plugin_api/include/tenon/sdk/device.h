@@ -174,7 +174,7 @@ inline int32_t LayoutInfo(tenon_device* device, uint32_t layout, uint32_t dtype,
                           tenon_layout_info* out, tenon_error* sink) noexcept {
   return OnDevice(device, sink, [&](Device& object, Error& error) {
     tenon_layout_info info = TENON_INIT(tenon_layout_info);
-    info.strides = out->strides;
+    if (TENON_HAS_FIELD(out, tenon_layout_info, strides)) info.strides = out->strides;
     const int32_t code = object.LayoutInfo(layout, dtype, Dims(dims, rank), info, error);
     if (code == TENON_OK) CopyOut(info, out);
     return code;

@@ -1,0 +1,48 @@
+// The functions of all cases, in the order of their numbers, and what files of cases share.
+#pragma once
+
+#include "tenon/abi/collective.h"
+#include "tools/conform/case.h"
+
+namespace tenon::conform {
+
+// l0_binary.cc
+void ExportedSymbol(Context& context);
+void NoteEqualsDescriptor(Context& context);
+void UndefinedSymbols(Context& context);
+void UniqueSymbols(Context& context);
+void HardenedFile(Context& context);
+void RunPath(Context& context);
+void StaticTls(Context& context);
+void VersionFloor(Context& context);
+// l0_query.cc
+void QueryIsPure(Context& context);
+void HostStructSizes(Context& context);
+void OlderHost(Context& context);
+void FutureHost(Context& context);
+void UnknownMajor(Context& context);
+void HostTableGarbage(Context& context);
+void OptionalServicesAbsent(Context& context);
+// l0_create.cc
+void CreateUnderFaults(Context& context);
+void CreateManyTimes(Context& context);
+void TwoInstances(Context& context);
+void ClashingNames(Context& context);
+void LazyAndNow(Context& context);
+void UnknownOption(Context& context);
+// l0_structs.cc
+void OutStructCapacity(Context& context);
+void InStructLarger(Context& context);
+void ReservedFields(Context& context);
+void UnknownEnum(Context& context);
+void NullSink(Context& context);
+void ErrorText(Context& context);
+void ArrayStride(Context& context);
+void InjectedException(Context& context);
+void ProcessUntouched(Context& context);
+void TryCapacitiesOfProgress(Context& context, const tenon_collective_vtable& table, tenon_comm* comm);
+// l3_single.cc
+void TryCollectiveStructs(Context& context);
+void TryUnknownReduction(Context& context);
+
+}  // namespace tenon::conform

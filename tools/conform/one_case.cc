@@ -1,0 +1,50 @@
+// The child's side of a case.
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/plugin/plugin_library.h"
+#include "core/plugin/plugin_precheck.h"
+#include "tools/conform/cases.h"
+#include "tools/conform/runner.h"
+#include "tools/conform/session.h"
+
+namespace tenon::conform {
+namespace {
+
+// Everything an ordinary host does before a run: note, versions, tables, create.
+void Load(Context& context) {
+  PluginFile file;
+  file.path = context.plugin();
+  const PluginPrecheck check = PrecheckPlugin(file, TrustPolicy::kOff);
+  if (!check.status.ok()) context.Fail(check.status.message());
+  std::vector<std::string> changes;
+  const auto library = PluginLibrary::Open(check, &changes);
+  if (!library.ok()) context.Fail(library.status().message());
+  Instance instance(context);
+  context.Require(instance.plugin() != nullptr, "create gave no instance.");
+}
+
+constexpr Case kLoad = {0, "L0", "load", "e.3", "An ordinary host opens the plugin.", Load};
+
+}  // namespace
+
+int RunOneCase(int argc, char** argv) {
+  if (argc < 7) return 2;
+  const std::string what = argv[2];
+  CaseSettings settings;
+  settings.self = argv[0];
+  settings.result_fd = std::atoi(argv[3]);
+  settings.plugin = argv[4];
+  settings.record = argv[5];
+  settings.long_runs = std::strcmp(argv[6], "1") == 0;
+  for (int i = 7; i < argc; ++i) settings.options.emplace_back(argv[i]);
+  const Case* which = what == "load" ? &kLoad : FindCase(what);
+  if (which == nullptr) return 2;
+  Context context(*which, settings);
+  StartRecord(&context, settings.record);
+  which->run(context);
+  context.Finish();
+}
+
+}  // namespace tenon::conform

@@ -1,0 +1,134 @@
+#include "tools/conform/report.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tenon::conform {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+std::string Dump(const OrderedJson& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::string EscapeXml(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        // XML 1.0 has no way to write other control characters.
+        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? '?' : c;
+    }
+  }
+  return out;
+}
+
+int Count(std::span<const CaseResult> results, Outcome outcome) {
+  int count = 0;
+  for (const CaseResult& result : results) count += result.outcome == outcome ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+std::string TextLine(const CaseResult& result) {
+  const bool plain = result.outcome == Outcome::kPassed && result.message.empty();
+  return fmt::format("{:<34} {:<8} {:>6.0f} ms  {:<5} {}\n", result.which->id(), OutcomeName(result.outcome), result.ms,
+                     result.which->clause, plain ? result.which->checks : result.message);
+}
+
+std::string TextSummary(std::span<const CaseResult> results) {
+  return fmt::format("{} cases: {} passed, {} failed, {} skipped, {} excepted\n", results.size(),
+                     Count(results, Outcome::kPassed), Count(results, Outcome::kFailed),
+                     Count(results, Outcome::kSkipped), Count(results, Outcome::kExcepted));
+}
+
+std::string Json(std::span<const CaseResult> results) {
+  OrderedJson list = OrderedJson::array();
+  for (const CaseResult& result : results) {
+    list.push_back({{"id", result.which->id()},
+                    {"level", result.which->level},
+                    {"name", result.which->name},
+                    {"clause", result.which->clause},
+                    {"result", OutcomeName(result.outcome)},
+                    {"message", result.message},
+                    {"ms", result.ms}});
+  }
+  return Dump(list);
+}
+
+std::string Junit(const std::string& plugin, std::span<const CaseResult> results) {
+  double seconds = 0;
+  for (const CaseResult& result : results) seconds += result.ms * 1e-3;
+  const int skipped = Count(results, Outcome::kSkipped) + Count(results, Outcome::kExcepted);
+  std::string text = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" "
+      "errors=\"0\" skipped=\"{}\" time=\"{:.3f}\">\n",
+      EscapeXml(plugin), results.size(), Count(results, Outcome::kFailed), skipped, seconds);
+  for (const CaseResult& result : results) {
+    text += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", result.which->level,
+                        result.which->id(), result.ms * 1e-3);
+    switch (result.outcome) {
+      case Outcome::kPassed:
+        text += "/>\n";
+        break;
+      case Outcome::kFailed:
+        text += fmt::format("><failure message=\"{}\">{}</failure></testcase>\n", EscapeXml(result.which->checks),
+                            EscapeXml(result.message));
+        break;
+      default:
+        text += fmt::format("><skipped message=\"{}\"/></testcase>\n", EscapeXml(result.message));
+    }
+  }
+  return text + "</testsuite>\n</testsuites>\n";
+}
+
+std::string ListText() {
+  std::string text;
+  for (const Case& row : Cases()) text += fmt::format("{:<34} {:<5} {}\n", row.id(), row.clause, row.checks);
+  return text;
+}
+
+std::string ListJson() {
+  OrderedJson list = OrderedJson::array();
+  for (const Case& row : Cases()) {
+    list.push_back({{"id", row.id()},
+                    {"number", row.number},
+                    {"level", row.level},
+                    {"name", row.name},
+                    {"clause", row.clause},
+                    {"checks", row.checks}});
+  }
+  return Dump(list);
+}
+
+std::string ListMarkdown() {
+  std::string page =
+      "# Conformance cases\n\n"
+      "`tenon-conform PLUGIN.so` runs these cases against a plugin file, each in a process of its own. Levels: L0 the "
+      "file\n"
+      "and its entry, L1 device, L2 operators, L3 collectives, L4 profiler, L5 stress. A case that cannot be run says "
+      "why\n"
+      "and is skipped. `--repro CASE` prints the calls that lead to a failure. The clause is the section of the "
+      "contract\n"
+      "that the case enforces. This page is printed by `tenon-conform --list --markdown`.\n\n"
+      "Exceptions stand in `<plugin file without .so>.conformance.yaml` beside the plugin, or in the file of\n"
+      "`--exceptions`: a map `exceptions:` from case to reason. A case that is declared and passes is a failure.\n\n"
+      "| case | clause | what must hold |\n|---|---|---|\n";
+  for (const Case& row : Cases()) page += fmt::format("| `{}` | {} | {} |\n", row.id(), row.clause, row.checks);
+  return page;
+}
+
+}  // namespace tenon::conform
