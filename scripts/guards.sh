@@ -94,6 +94,14 @@ break_layout_shift() {
   edit_header stream.h '  int32_t (*stream_query)' '  void (*shifts_the_rest)(tenon_stream* stream);
   int32_t (*stream_query)'
 }
+# The last slot becomes the first: every name is still there.
+break_layout_move() {
+  edit_header memory.h '  int32_t (*trim)(tenon_space* space, tenon_error* error);
+' '' && edit_header memory.h '  int32_t (*alloc)' '  int32_t (*trim)(tenon_space* space, tenon_error* error);
+  int32_t (*alloc)'
+}
+break_layout_grow() { edit_header memory.h '  uint64_t row_bytes;' '  uint64_t grown;
+  uint64_t row_bytes;'; }
 break_layout_cut() { edit_header stream.h '  tenon_str name;' ''; }
 
 check_constants() { python3 tools/check_abi.py constants; }
@@ -145,6 +153,8 @@ guard exports "a plugin exports a second symbol" check_exports break_exports
 guard contracts "a slot loses a field of its contract" check_contracts break_contracts
 guard layout_swap "two slots of a vtable are swapped" check_layout break_layout_swap
 guard layout_shift "a slot is inserted in mid-vtable" check_layout break_layout_shift
+guard layout_move "a slot moves within its vtable" check_layout break_layout_move
+guard layout_grow "a struct grows in the middle" check_layout break_layout_grow
 guard layout_cut "a field of a struct is removed" check_layout break_layout_cut
 guard constants "an enumerator changes its value" check_constants break_constants
 guard hash "a header changes without a new draft hash" check_hash break_hash

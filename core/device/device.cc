@@ -8,6 +8,11 @@
 #include "core/plugin/error_sink.h"
 
 namespace tenon {
+namespace {
+
+constexpr std::uint64_t kMinimumAlign = 64;  // bytes; what every allocation asks for
+
+}  // namespace
 
 Buffer::Buffer(Buffer&& other) noexcept
     : device_(std::exchange(other.device_, nullptr)),
@@ -46,6 +51,12 @@ Result<std::unique_ptr<Device>> Device::Open(const PluginHandle& plugin, std::ui
   return device;
 }
 
+// A call that returned OK and left its result empty.
+Status Device::NothingGiven(std::string_view call, std::string_view result) const {
+  return Error(Code::kInternal, "Plugin {} ({}) reports success for {} and gives no {}. Report it to the vendor.",
+               plugin_.id, plugin_.file_name, call, result);
+}
+
 std::string Device::Subject() const { return fmt::format("plugin {}", plugin_.id); }
 
 Status Device::Initialise(std::uint32_t index) {
@@ -63,11 +74,13 @@ Status Device::Initialise(std::uint32_t index) {
   inline_streams_ = (info.flags & TENON_DEVICE_INLINE_STREAMS) != 0;
   TENON_TRY(ToStatus(CallAbi("tenon.device", "open", plugin_.device->open, plugin_.instance, index, &device_, &error),
                      error, Subject()));
+  if (device_ == nullptr) return NothingGiven("opening device", "device");
   tenon_stream_options options = TENON_INIT(tenon_stream_options);
   options.role = TENON_STREAM_COMPUTE;
   TENON_TRY(ToStatus(
       CallAbi("tenon.stream", "stream_create", plugin_.stream->stream_create, device_, &options, &stream_, &error),
       error, Subject()));
+  if (stream_ == nullptr) return NothingGiven("creating a stream", "stream");
   return PickSpace();
 }
 
@@ -99,9 +112,18 @@ Result<Buffer> Device::Allocate(std::int64_t bytes, std::uint32_t hint) {
   Buffer buffer;
   tenon_error error;
   const std::int32_t code =
-      CallAbi("tenon.memory", "alloc", plugin_.memory->alloc, space_, static_cast<std::uint64_t>(bytes), 64, nullptr,
-              hint, &buffer.handle_, &buffer.address_, &error);
+      CallAbi("tenon.memory", "alloc", plugin_.memory->alloc, space_, static_cast<std::uint64_t>(bytes), kMinimumAlign,
+              nullptr, hint, &buffer.handle_, &buffer.address_, &error);
   TENON_TRY_WHILE(ToStatus(code, error, Subject()), "allocating {} bytes on device {}:{}", bytes, kind_, index_);
+  if (bytes > 0 && (buffer.address_ == 0 || buffer.address_ % kMinimumAlign != 0)) {
+    const std::uint64_t address = std::exchange(buffer.address_, 0);
+    Free(std::exchange(buffer.handle_, nullptr), 0);
+    return Error(
+        Code::kInternal,
+        "Plugin {} ({}) reports success for an allocation of {} bytes aligned to {} and gives the address {:#x}. "
+        "Report it to the vendor.",
+        plugin_.id, plugin_.file_name, bytes, kMinimumAlign, address);
+  }
   buffer.device_ = this;
   buffer.bytes_ = bytes;
   current_bytes_ += bytes;

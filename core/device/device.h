@@ -101,6 +101,7 @@ class Device {
   Status Copy(tenon_space* source_space, std::uint64_t source, tenon_space* target_space, std::uint64_t target,
               std::int64_t bytes);
   void Free(tenon_buffer* buffer, std::int64_t bytes);
+  Status NothingGiven(std::string_view call, std::string_view result) const;
   std::string Subject() const;
 
   PluginHandle plugin_;

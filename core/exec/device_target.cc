@@ -29,10 +29,10 @@ bool HasEmptyOperand(const graph::KernelQuery& query) {
 std::string Unfit(const KernelEntry& entry, const graph::KernelQuery& query) {
   const auto version =
       static_cast<std::uint32_t>(query.version == 0 && query.def != nullptr ? query.def->since() : query.version);
-  if (version < entry.def->min_version || (entry.def->max_version != 0 && version > entry.def->max_version))
-    return fmt::format("it serves opset versions {} to {}, the node is of {}", entry.def->min_version,
-                       entry.def->max_version, version);
-  if ((entry.def->traits & TENON_TRAIT_EMPTY_SAFE) == 0 && HasEmptyOperand(query)) return "an operand has no elements";
+  if (version < entry.facts.min_version || (entry.facts.max_version != 0 && version > entry.facts.max_version))
+    return fmt::format("it serves opset versions {} to {}, the node is of {}", entry.facts.min_version,
+                       entry.facts.max_version, version);
+  if ((entry.facts.traits & TENON_TRAIT_EMPTY_SAFE) == 0 && HasEmptyOperand(query)) return "an operand has no elements";
   return "";
 }
 
@@ -113,7 +113,7 @@ Result<graph::LayoutOffer> DeviceTarget::Offer(const graph::KernelQuery& query) 
     collected.offer.signatures.push_back(StridedSignature(query));
     return std::move(collected.offer);
   }
-  collected.offer.layout_blind = (entry->def->traits & TENON_TRAIT_LAYOUT_BLIND) != 0;
+  collected.offer.layout_blind = (entry->facts.traits & TENON_TRAIT_LAYOUT_BLIND) != 0;
   if (collected.offer.layout_blind || entry->vtable.query_layouts == nullptr) {
     collected.offer.signatures.push_back(StridedSignature(query));
     return std::move(collected.offer);

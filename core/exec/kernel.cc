@@ -27,6 +27,10 @@ Result<std::unique_ptr<PluginKernel>> PluginKernel::Make(const KernelEntry& entr
   const std::int32_t created = CallAbi("tenon.op", "create", entry.vtable.create, entry.plugin->instance, entry.def,
                                        &abi.record(), &kernel->kernel_, &error);
   TENON_TRY_WHILE(ToStatus(created, error, entry.plugin->id), "creating kernel {}", entry.name);
+  if (kernel->kernel_ == nullptr)
+    return Error(Code::kInternal,
+                 "Kernel {} reports success for its creation and gives no instance. Report it to the vendor.",
+                 entry.name);
   if (query.def != nullptr) kernel->in_place_ = PairsOf(*query.def, query.outputs.size());
   if (query.fused != nullptr) {
     for (const OpDef::InPlacePair& pair : query.fused->in_place)

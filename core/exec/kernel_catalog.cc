@@ -10,14 +10,15 @@
 namespace tenon::exec {
 namespace {
 
-// Element `i` of a plugin's array of growable records, copied into a record of this host's size.
+// Element `i` of a plugin's array of growable records, copied into a record of this host's size. Sizes are multiples of 8;
+// what is over belongs to no whole field.
 template <class T>
 T RecordAt(const T* first, std::uint64_t stride, std::uint64_t i) {
   const auto* at = reinterpret_cast<const char*>(first) + stride * i;
   std::uint32_t size = 0;
   std::memcpy(&size, at, sizeof size);
   T copy{};
-  std::memcpy(&copy, at, std::min<std::size_t>(size, sizeof(T)));
+  std::memcpy(&copy, at, std::min<std::size_t>(size / 8 * 8, sizeof(T)));
   return copy;
 }
 
@@ -40,12 +41,14 @@ Result<KernelCatalog> KernelCatalog::Make(const std::vector<const PluginHandle*>
                                      &count, &stride, &error),
                              error, plugin->id),
                     "listing the kernels of {}", plugin->file_name);
+    if (first == nullptr && count != 0)
+      return Error(Code::kInternal, "Plugin {} lists {} kernels at a NULL address.", plugin->id, count);
     for (std::uint64_t i = 0; i < count; ++i) {
       const tenon_kernel_def def = RecordAt(first, stride, i);
       if (View(def.device_kind) != device_kind) continue;
       TENON_ASSIGN(const auto vtable,
                    PluginInterface<tenon_kernel_vtable>::Negotiate(def.vtable, plugin->minor, plugin->file_name));
-      KernelEntry entry{plugin, PointerAt(first, stride, i), *vtable,
+      KernelEntry entry{plugin, PointerAt(first, stride, i), def, *vtable,
                         fmt::format("{}/{}", plugin->file_name, View(def.name))};
       catalog.kernels_[fmt::format("{}.{}", View(def.domain), View(def.op_type))].push_back(std::move(entry));
     }
@@ -53,11 +56,11 @@ Result<KernelCatalog> KernelCatalog::Make(const std::vector<const PluginHandle*>
   for (auto& entry : catalog.kernels_) {
     std::stable_sort(entry.second.begin(), entry.second.end(), [](const KernelEntry& a, const KernelEntry& b) {
       if (a.plugin->priority != b.plugin->priority) return a.plugin->priority > b.plugin->priority;
-      return a.def->priority > b.def->priority;
+      return a.facts.priority > b.facts.priority;
     });
     for (std::size_t i = 1; i < entry.second.size(); ++i) {
       const KernelEntry &a = entry.second[i - 1], &b = entry.second[i];
-      if (a.plugin != b.plugin && a.plugin->priority == b.plugin->priority && a.def->priority == b.def->priority)
+      if (a.plugin != b.plugin && a.plugin->priority == b.plugin->priority && a.facts.priority == b.facts.priority)
         return Error(
             Code::kFailedPrecondition,
             "Plugins {} ({}) and {} ({}) both offer operator {} for device kind '{}' with equal priority. Write "

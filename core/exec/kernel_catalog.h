@@ -13,9 +13,10 @@ namespace tenon::exec {
 // A kernel that some plugin offers.
 struct KernelEntry {
   const PluginHandle* plugin;
-  const tenon_kernel_def* def;
-  tenon_kernel_vtable vtable;  // slots that the plugin lacks are NULL
-  std::string name;            // "device_cpu.so/conv_small_nhwc"
+  const tenon_kernel_def* def;  // the plugin's own record, to hand back
+  tenon_kernel_def facts;       // its content; fields that the plugin lacks are 0
+  tenon_kernel_vtable vtable;   // slots that the plugin lacks are NULL
+  std::string name;             // "device_cpu.so/conv_small_nhwc"
 };
 
 // Kernels of all plugins for one device kind, per operator from first to last asked: plugins.priority of the

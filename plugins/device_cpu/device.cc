@@ -36,7 +36,7 @@ int32_t CpuDevice::LayoutInfo(uint32_t layout, uint32_t dtype, sdk::Dims dims, t
   out.flags = TENON_LAYOUT_IS_STRIDED;
   out.bytes = sdk::DTypeBytes(dtype, dims.Elements());
   out.align = 64;
-  out.name = sdk::Str(kNhwcName);
+  sdk::NameLayout(out, kNhwcName);
   if (out.strides != nullptr) NhwcStridesOf(dims, out.strides);
   return TENON_OK;
 }

@@ -88,6 +88,12 @@ class Stream : public Object {
   using Object::Object;
 };
 
+// Name of a layout, which lives as long as the device; for people, and for kernels of other plugins.
+inline void NameLayout(tenon_layout_info& out, std::string_view name) {
+  (void)out, (void)name;
+  out.name = Str(name);  // last member
+}
+
 class Device : public Object {
  public:
   virtual int32_t Status(Error& error) {

@@ -224,7 +224,7 @@ class HostDevice : public Device {
     out.flags = TENON_LAYOUT_IS_STRIDED;
     out.bytes = DTypeBytes(dtype, dims.Elements());
     out.align = 64;
-    out.name = Str("strided");  // last member
+    NameLayout(out, "strided");
     if (out.strides != nullptr) {
       int64_t next = 1;
       for (uint32_t axis = dims.size(); axis-- > 0;) {
