@@ -41,6 +41,27 @@ void ArrayStride(Context& context);
 void InjectedException(Context& context);
 void ProcessUntouched(Context& context);
 void TryCapacitiesOfProgress(Context& context, const tenon_collective_vtable& table, tenon_comm* comm);
+// l1_memory.cc
+void SpaceAlignment(Context& context);
+void ZeroBytes(Context& context);
+void OutOfMemory(Context& context);
+void StatsAddUp(Context& context);
+void StreamOrderedFree(Context& context);
+void OverlappingCopy(Context& context);
+void StridedCopy(Context& context);
+void PeerCopy(Context& context);
+void HostSource(Context& context);
+void WrapExternal(Context& context);
+// l1_streams.cc
+void EventBeforeRecord(Context& context);
+void EventRecordedAgain(Context& context);
+void CrossStreamOrder(Context& context);
+void DestroyPending(Context& context);
+void CallbackCallsBack(Context& context);
+void StickyErrors(Context& context);
+void ManyThreads(Context& context);
+void DeviceLost(Context& context);
+void CheckLostDevice(Context& context);
 // l3_single.cc
 void TryCollectiveStructs(Context& context);
 void TryUnknownReduction(Context& context);
