@@ -1,0 +1,190 @@
+// Functions of one operand. Those that keep 0 work on tiled matrices too, whose padding then stays zero.
+#include "kernels/map.h"
+
+namespace tenon::npu {
+namespace {
+
+constexpr double kInverseSqrt2 = 0.70710678118654752440;
+constexpr double kSqrt2OverPi = 0.79788456080286535588;
+
+Work MakeGelu(const Request& request) {
+  const std::string_view form = request.attributes().String("approximate", "none");
+  if (form != "none" && form != "tanh") Refuse("approximate is '", form, "'");
+  if (form == "none") {
+    return Map(request, 2 * kTranscendental,
+               [](float x) { return 0.5f * x * (1 + std::erf(x * static_cast<float>(kInverseSqrt2))); });
+  }
+  return Map(request, 2 * kTranscendental, [](float x) {
+    const float inner = static_cast<float>(kSqrt2OverPi) * (x + 0.044715f * x * x * x);
+    return 0.5f * x * (1 + std::tanh(inner));
+  });
+}
+
+Work MakeLeakyRelu(const Request& request) {
+  const float alpha = FloatAttribute(request, "alpha", 0.01);
+  return Map(request, kSimple, [alpha](float x) { return x < 0 ? alpha * x : x; });
+}
+
+Work MakeElu(const Request& request) {
+  const float alpha = FloatAttribute(request, "alpha", 1);
+  return Map(request, kTranscendental, [alpha](float x) { return x < 0 ? alpha * std::expm1(x) : x; });
+}
+
+Work MakeSwish(const Request& request) {
+  const float alpha = FloatAttribute(request, "alpha", 1);
+  return Map(request, kTranscendental, [alpha](float x) { return x * Logistic(alpha * x); });
+}
+
+Work MakeHardSigmoid(const Request& request) {
+  const float alpha = FloatAttribute(request, "alpha", 0.2), beta = FloatAttribute(request, "beta", 0.5);
+  return Map(request, kSimple, [alpha, beta](float x) {
+    const float line = alpha * x + beta;
+    return line < 0 ? 0.0f : line > 1 ? 1.0f : line;
+  });
+}
+
+Work MakeHardSwish(const Request& request) {
+  return Map(request, kSimple, [](float x) {
+    const float line = x / 6 + 0.5f;
+    return x * (line < 0 ? 0.0f : line > 1 ? 1.0f : line);
+  });
+}
+
+// Bounds are attributes before opset 11 and constant inputs since.
+struct Bounds {
+  float low = -INFINITY, high = INFINITY;
+};
+Bounds BoundsOf(const Request& request, uint32_t first) {
+  Bounds bounds{FloatAttribute(request, "min", -INFINITY), FloatAttribute(request, "max", INFINITY)};
+  if (request.has_input(first)) bounds.low = static_cast<float>(request.Number(first));
+  if (request.has_input(first + 1)) bounds.high = static_cast<float>(request.Number(first + 1));
+  return bounds;
+}
+Work MakeClip(const Request& request) {
+  const Bounds b = BoundsOf(request, 1);
+  return Map(request, kSimple, [b](float x) {
+    const float raised = x < b.low ? b.low : x;
+    return raised > b.high ? b.high : raised;
+  });
+}
+Work MakeClipGrad(const Request& request) {
+  const Bounds b = BoundsOf(request, 2);
+  return Zip(request, kSimple, [b](float dy, float x) { return x < b.low || x > b.high ? 0.0f : dy; });
+}
+
+// Between the floating types, and to and from bool and the integers of 32 and 64 bits.
+template <class From, class To, class Fn>
+Work Convert(const Request& request, Fn fn) {
+  const int64_t count = request.stored(0);
+  Work work;
+  work.cost = {0, static_cast<uint64_t>(count), request.bytes()};
+  work.run = [count, fn](const Operands& o) {
+    const From* x = o.in<From>(0);
+    To* y = o.out<To>(0);
+    o.Each(count, kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) y[i] = fn(x[i]);
+    });
+  };
+  return work;
+}
+template <class From>
+Work CastFrom(const Request& request, uint32_t to) {
+  if (to == TENON_DTYPE_F32 || to == TENON_DTYPE_BF16 || to == TENON_DTYPE_F16) {
+    return ForFloat(to, [&](auto type) {
+      using To = decltype(type);
+      return Convert<From, To>(request, [](From x) {
+        if constexpr (std::is_integral_v<From>) {
+          return Narrow<To>(static_cast<float>(x));
+        } else {
+          return Narrow<To>(Widen(x));
+        }
+      });
+    });
+  }
+  if (to == TENON_DTYPE_BOOL) {
+    return Convert<From, uint8_t>(request, [](From x) -> uint8_t {
+      if constexpr (std::is_integral_v<From>) {
+        return x != 0;
+      } else {
+        return Widen(x) != 0;
+      }
+    });
+  }
+  Refuse("the target type is ", sdk::DTypeName(to));
+}
+Work MakeCast(const Request& request) {
+  const uint32_t from = request.input(0).dtype(), to = request.output(0).dtype();
+  switch (from) {
+    case TENON_DTYPE_BOOL:
+    case TENON_DTYPE_U8:
+      return CastFrom<uint8_t>(request, to);
+    case TENON_DTYPE_I32:
+      return CastFrom<int32_t>(request, to);
+    case TENON_DTYPE_I64:
+      return CastFrom<int64_t>(request, to);
+    default:
+      request.RequireFloat(0);
+      return ForFloat(from, [&](auto type) { return CastFrom<decltype(type)>(request, to); });
+  }
+}
+
+}  // namespace
+
+void AddElementwise(EntryList& entries) {
+  constexpr uint64_t kBlind = TENON_TRAIT_ELEMENTWISE | TENON_TRAIT_LAYOUT_BLIND, kPlain = TENON_TRAIT_ELEMENTWISE;
+  const auto add = [&](std::string_view op, MakeFn make, uint64_t traits) {
+    entries.push_back({"", op, "vector_map", make, nullptr, traits});
+  };
+  add(
+      "Relu", [](const Request& r) { return Map(r, kSimple, [](float x) { return x < 0 ? 0.0f : x; }); }, kBlind);
+  add(
+      "Neg", [](const Request& r) { return Map(r, kSimple, [](float x) { return -x; }); }, kBlind);
+  add(
+      "Abs", [](const Request& r) { return Map(r, kSimple, [](float x) { return std::abs(x); }); }, kBlind);
+  add(
+      "Floor", [](const Request& r) { return Map(r, kSimple, [](float x) { return std::floor(x); }); }, kBlind);
+  add(
+      "Ceil", [](const Request& r) { return Map(r, kSimple, [](float x) { return std::ceil(x); }); }, kBlind);
+  add(
+      "Sqrt", [](const Request& r) { return Map(r, 4, [](float x) { return std::sqrt(x); }); }, kBlind);
+  add(
+      "Tanh", [](const Request& r) { return Map(r, kTranscendental, [](float x) { return std::tanh(x); }); }, kBlind);
+  add(
+      "Erf", [](const Request& r) { return Map(r, kTranscendental, [](float x) { return std::erf(x); }); }, kBlind);
+  add(
+      "Sin", [](const Request& r) { return Map(r, kTranscendental, [](float x) { return std::sin(x); }); }, kBlind);
+  add(
+      "Sign",
+      [](const Request& r) { return Map(r, kSimple, [](float x) { return x > 0   ? 1.0f
+                                                                         : x < 0 ? -1.0f
+                                                                                 : x; }); },
+      kBlind);
+  add(
+      "Exp", [](const Request& r) { return Map(r, kTranscendental, [](float x) { return std::exp(x); }); }, kPlain);
+  add(
+      "Log", [](const Request& r) { return Map(r, kTranscendental, [](float x) { return std::log(x); }); }, kPlain);
+  add(
+      "Cos", [](const Request& r) { return Map(r, kTranscendental, [](float x) { return std::cos(x); }); }, kPlain);
+  add(
+      "Reciprocal", [](const Request& r) { return Map(r, 4, [](float x) { return 1 / x; }); }, kPlain);
+  add(
+      "Sigmoid", [](const Request& r) { return Map(r, kTranscendental, Logistic); }, kPlain);
+  add(
+      "Softplus",
+      [](const Request& r) {
+        return Map(r, 2 * kTranscendental,
+                   [](float x) { return (x < 0 ? 0.0f : x) + std::log1p(std::exp(-std::abs(x))); });
+      },
+      kPlain);
+  add("Gelu", MakeGelu, kBlind);
+  add("LeakyRelu", MakeLeakyRelu, kBlind);
+  add("Elu", MakeElu, kBlind);
+  add("Swish", MakeSwish, kBlind);
+  add("HardSwish", MakeHardSwish, kBlind);
+  add("HardSigmoid", MakeHardSigmoid, kPlain);
+  add("Clip", MakeClip, kPlain);
+  entries.push_back({"tenon", "ClipGrad", "vector_zip", MakeClipGrad, nullptr, kPlain});
+  entries.push_back({"", "Cast", "vector_cast", MakeCast, nullptr, kBlind});
+}
+
+}  // namespace tenon::npu
