@@ -58,8 +58,9 @@ AbiAttributes::AbiAttributes(const Attributes& attrs) {
 }
 
 AbiValues::AbiValues(std::span<const ValueType> types, const std::vector<bool>& constant,
-                     std::span<const graph::LayoutId> layouts) {
+                     std::span<const graph::LayoutId> layouts, std::span<const Tensor> content) {
   shapes_.resize(types.size());
+  content_.resize(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
     tenon_value_desc record = TENON_INIT(tenon_value_desc);
     if (!types[i].defined()) {
@@ -72,6 +73,12 @@ AbiValues::AbiValues(std::span<const ValueType> types, const std::vector<bool>& 
       if (shapes_[i].elements() == 0) record.flags |= TENON_TENSOR_EMPTY;
       if (i < constant.size() && constant[i]) record.flags |= TENON_TENSOR_CONSTANT;
       if (i < layouts.size()) record.layout = layouts[i];
+      if (i < content.size() && content[i].defined()) {
+        content_[i] = ViewOf(content[i].dtype(), content[i].shape(), TENON_LAYOUT_STRIDED,
+                             reinterpret_cast<std::uint64_t>(content[i].raw()), true);
+        record.flags |= TENON_TENSOR_CONSTANT;
+        record.constant = &content_[i];
+      }
     }
     records_.push_back(record);
   }
@@ -80,7 +87,7 @@ AbiValues::AbiValues(std::span<const ValueType> types, const std::vector<bool>& 
 AbiQuery::AbiQuery(const graph::KernelQuery& query, const Device& device, const PluginHandle& asked,
                    const QueryOptions& options)
     : attributes_(*query.attrs),
-      inputs_(query.inputs, {}, {}),
+      inputs_(query.inputs, {}, {}, query.content),
       outputs_(query.outputs, {}, {}),
       record_(TENON_INIT(tenon_kernel_query)) {
   record_.math_flags = TENON_MATH_DETERMINISTIC | TENON_MATH_ACCUMULATE_F32;

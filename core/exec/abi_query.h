@@ -27,17 +27,19 @@ class AbiAttributes {
   std::deque<tenon_tensor> tensors_;
 };
 
-// Descriptions of values; dims live inside. Layouts are by position, strided when `layouts` is empty.
+// Descriptions of values; dims live inside. Layouts are by position, strided when `layouts` is empty; likewise `content`,
+// known values (undefined: not known), which must outlive the object.
 class AbiValues {
  public:
   AbiValues(std::span<const ValueType> types, const std::vector<bool>& constant,
-            std::span<const graph::LayoutId> layouts);
+            std::span<const graph::LayoutId> layouts, std::span<const Tensor> content = {});
   const tenon_value_desc* data() const { return records_.data(); }
   std::uint32_t size() const { return static_cast<std::uint32_t>(records_.size()); }
 
  private:
   std::vector<tenon_value_desc> records_;
   std::vector<Shape> shapes_;
+  std::vector<tenon_tensor> content_;
 };
 
 struct QueryOptions {

@@ -37,7 +37,7 @@ Result<std::unique_ptr<PluginKernel>> PluginKernel::Make(const KernelEntry& entr
       kernel->in_place_.push_back({pair.output, pair.input, pair.must});
   }
   if (entry.vtable.plan == nullptr) return kernel;
-  const AbiValues in(query.inputs, query.constant, inputs), out(query.outputs, {}, outputs);
+  const AbiValues in(query.inputs, query.constant, inputs, query.content), out(query.outputs, {}, outputs);
   tenon_plan_args args = TENON_INIT(tenon_plan_args);
   args.math_flags = abi.record().math_flags;
   args.inputs = in.data();

@@ -14,6 +14,7 @@ KernelQuery QueryOf(const Graph& graph, const Node& node) {
     query.inputs.push_back(input == kNone ? ValueType{} : graph.value(input).type);
     const ValueKind kind = input == kNone ? ValueKind::kResult : graph.value(input).kind;
     query.constant.push_back(kind == ValueKind::kConstant || kind == ValueKind::kParameter);
+    query.content.push_back(input == kNone ? Tensor() : graph.value(input).constant);
   }
   for (const ValueId output : node.outputs)
     query.outputs.push_back(output == kNone ? ValueType{} : graph.value(output).type);

@@ -25,6 +25,7 @@ struct KernelQuery {
   std::vector<ValueType> inputs;   // undefined: absent
   std::vector<ValueType> outputs;  // undefined: not wanted
   std::vector<bool> constant;      // per input: a parameter or constant
+  std::vector<Tensor> content;     // per input: its value where that is known before a run, else undefined
 };
 KernelQuery QueryOf(const Graph& graph, const Node& node);
 

@@ -50,26 +50,65 @@ Work MakeHardSwish(const Request& request) {
   });
 }
 
-// Bounds are attributes before opset 11 and constant inputs since.
+// Bounds are attributes before opset 11 and inputs since, which are read on the device.
 struct Bounds {
-  float low = -INFINITY, high = INFINITY;
+  uint32_t first;  // input of the lower bound; the upper one follows
+  float low, high;
+
+  Bounds(const Request& request, uint32_t first_input)
+      : first(first_input),
+        low(FloatAttribute(request, "min", -INFINITY)),
+        high(FloatAttribute(request, "max", INFINITY)) {
+    for (const uint32_t i : {first, first + 1})
+      if (request.has_input(i)) request.RequireType(i, request.input(0).dtype());
+  }
+  template <class T>
+  Bounds Read(const Operands& o) const {
+    Bounds bounds = *this;
+    if (o.has_in(first)) bounds.low = Widen(*o.in<T>(first));
+    if (o.has_in(first + 1)) bounds.high = Widen(*o.in<T>(first + 1));
+    return bounds;
+  }
 };
-Bounds BoundsOf(const Request& request, uint32_t first) {
-  Bounds bounds{FloatAttribute(request, "min", -INFINITY), FloatAttribute(request, "max", INFINITY)};
-  if (request.has_input(first)) bounds.low = static_cast<float>(request.Number(first));
-  if (request.has_input(first + 1)) bounds.high = static_cast<float>(request.Number(first + 1));
-  return bounds;
-}
+
 Work MakeClip(const Request& request) {
-  const Bounds b = BoundsOf(request, 1);
-  return Map(request, kSimple, [b](float x) {
-    const float raised = x < b.low ? b.low : x;
-    return raised > b.high ? b.high : raised;
+  request.RequireFloat(0);
+  const Bounds bounds(request, 1);
+  const int64_t count = request.input(0).elements();
+  Work work;
+  work.cost = {0, static_cast<uint64_t>(count), request.bytes()};
+  ForFloat(request.input(0).dtype(), [&](auto type) {
+    using T = decltype(type);
+    work.run = [bounds, count](const Operands& o) {
+      const Bounds b = bounds.Read<T>(o);
+      for (int64_t i = 0; i < count; ++i) {
+        const float x = Widen(o.in<T>(0)[i]), raised = x < b.low ? b.low : x;
+        o.out<T>(0)[i] = Narrow<T>(raised > b.high ? b.high : raised);
+      }
+    };
   });
+  return work;
 }
+
+// Inputs: dY, X, bounds.
 Work MakeClipGrad(const Request& request) {
-  const Bounds b = BoundsOf(request, 2);
-  return Zip(request, kSimple, [b](float dy, float x) { return x < b.low || x > b.high ? 0.0f : dy; });
+  request.RequireFloat(0);
+  request.RequireType(1, request.input(0).dtype());
+  const Bounds bounds(request, 2);
+  const int64_t count = request.input(0).elements();
+  Work work;
+  work.cost = {0, static_cast<uint64_t>(count), request.bytes()};
+  ForFloat(request.input(0).dtype(), [&](auto type) {
+    using T = decltype(type);
+    work.run = [bounds, count](const Operands& o) {
+      const Bounds b = bounds.Read<T>(o);
+      for (int64_t i = 0; i < count; ++i) {
+        const float x = Widen(o.in<T>(1)[i]);
+        o.out<T>(0)[i] = x < b.low || x > b.high ? Narrow<T>(0.0f) : o.in<T>(0)[i];
+      }
+    };
+  });
+  return work;
 }
 
 // Between the floating types, and to and from bool and the integers of 32 and 64 bits.

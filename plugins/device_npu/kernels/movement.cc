@@ -34,16 +34,18 @@ void CopyPiece(const Operands& o, const Piece& piece) {
   });
 }
 
-// All pieces in order. `cleared`: output 0 is zeroed first.
-Work Move(const Request& request, std::vector<Piece> pieces, bool cleared = false) {
+constexpr uint32_t kZero = UINT32_MAX;
+
+// All pieces in order. `cleared`: output 0 is filled first, with zeros or with the number in input `filler`.
+Work Move(const Request& request, std::vector<Piece> pieces, bool cleared = false, uint32_t filler = kZero) {
   const uint32_t dtype = request.input(0).dtype(), bits = sdk::DTypeBits(dtype);
   const uint64_t bytes = cleared ? sdk::DTypeBytes(dtype, request.output(0).elements()) : 0;
   Work work;
   work.cost = {0, 0, request.bytes() + bytes};
   const auto of = [&](auto type) {
     using T = decltype(type);
-    work.run = [pieces, bytes](const Operands& o) {
-      if (bytes > 0) std::memset(o.out<std::byte>(0), 0, bytes);
+    work.run = [pieces, bytes, filler](const Operands& o) {
+      if (bytes > 0) std::fill_n(o.out<T>(0), bytes / sizeof(T), filler == kZero ? T{0} : *o.in<T>(filler));
       for (const Piece& piece : pieces) {
         if (o.has_out(piece.output)) CopyPiece<T>(o, piece);
       }
@@ -193,12 +195,10 @@ Work MakeTile(const Request& request) {
   return Move(request, {piece});
 }
 
-// Constant padding with zeros, nothing removed.
+// Constant padding, nothing removed.
 Work MakePad(const Request& request) {
   if (request.attributes().String("mode", "constant") != "constant") Refuse("the mode is not constant");
-  const bool has_value = request.has_input(2);
-  if ((has_value && request.Number(2) != 0) || request.attributes().Float("value", 0) != 0)
-    Refuse("the padding is not 0");
+  if (request.attributes().Float("value", 0) != 0) Refuse("the padding is not 0");
   const sdk::Dims x = request.input(0).dims(), y = request.output(0).dims();
   const sdk::Dims given = request.attributes().Ints("pads");
   const std::vector<int64_t> pads =
@@ -212,7 +212,7 @@ Work MakePad(const Request& request) {
     const size_t half = pads.size() / 2;
     if (i < half) piece.to += pads[i] * to[axes.empty() ? i : AxisOf(axes[i], x.size())];
   }
-  return Move(request, {piece}, /*cleared=*/true);
+  return Move(request, {piece}, /*cleared=*/true, request.has_input(2) ? 2 : kZero);
 }
 
 }  // namespace

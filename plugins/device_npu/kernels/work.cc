@@ -44,21 +44,6 @@ std::vector<int64_t> Request::Ints(uint32_t index) const {
   return values;
 }
 
-double Request::Number(uint32_t index) const {
-  const sdk::Tensor content(Content(index));
-  if (content.elements() != 1) Refuse("input ", index, " has shape ", content.dims(), ", not one element");
-  switch (content.dtype()) {
-    case TENON_DTYPE_F32:
-      return static_cast<double>(content.data<const float>()[0]);
-    case TENON_DTYPE_F64:
-      return content.data<const double>()[0];
-    case TENON_DTYPE_BOOL:
-      return content.data<const uint8_t>()[0];
-    default:
-      Refuse("input ", index, " is ", sdk::DTypeName(content.dtype()), "; this kernel takes f32, f64 and bool");
-  }
-}
-
 void Request::RequireFloat(uint32_t index) const {
   const uint32_t dtype = inputs_[index].dtype();
   if (dtype != TENON_DTYPE_F32 && dtype != TENON_DTYPE_BF16 && dtype != TENON_DTYPE_F16)

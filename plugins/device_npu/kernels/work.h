@@ -91,8 +91,6 @@ class Request {
 
   // Content of an input of i32 or i64 that must be known now.
   std::vector<int64_t> Ints(uint32_t index) const;
-  // The number in an input with one element that must be known now.
-  double Number(uint32_t index) const;
 
   // Throw with the reason.
   void RequireFloat(uint32_t index) const;  // f32, bf16 or f16
