@@ -75,7 +75,7 @@ struct Network::Impl {
     impl->core = runtime.core();
     impl->config = Value(ReadRunConfig(WithData(root)));
     impl->scaler = LossScaler(impl->config.amp);
-    impl->network = Value(tenon::Network::Make(impl->config.network));
+    impl->network = Value(tenon::Network::Make(impl->config.network, impl->core->runtime->ops()));
     return impl;
   }
 };
@@ -95,7 +95,7 @@ SampleLayout Network::Impl::LayoutFor(tenon::DType dtype, const tenon::Shape& sa
     return made;
   }
   if (!ComparesValues(config.loss)) return made;
-  graph::Graph graph;
+  graph::Graph graph = network->NewGraph();
   tenon::Shape batch{1};
   for (const std::int64_t dim : sample.dims()) batch.push_back(dim);
   const graph::ValueId input = graph.AddInput("input", {dtype, SymShape(batch)});

@@ -67,6 +67,7 @@ Runtime::Runtime(const RuntimeOptions& options) {
   core->seed = options.seed;
   exec::EagerOptions engine;
   engine.threads = static_cast<std::uint32_t>(core->runtime->threads());
+  engine.ops = &core->runtime->ops();
   core->engine = std::make_unique<exec::EagerEngine>(core->runtime->target(), engine);
   core->engine->set_user(core.get());
   core_ = std::shared_ptr<Core>(core.release(), LetGo);

@@ -4,59 +4,6 @@
 
 namespace tenon::exec {
 
-AbiAttributes::AbiAttributes(const Attributes& attrs) {
-  for (const auto& item : attrs.items()) {
-    tenon_attribute record = TENON_INIT(tenon_attribute);
-    record.name = ToStr(item.first);
-    const AttrValue& value = item.second;
-    switch (TypeOf(value)) {
-      case AttrType::kInt:
-        record.kind = TENON_ATTRIBUTE_INT;
-        record.i64 = std::get<std::int64_t>(value);
-        break;
-      case AttrType::kFloat:
-        record.kind = TENON_ATTRIBUTE_FLOAT;
-        record.f64 = std::get<double>(value);
-        break;
-      case AttrType::kText:
-        record.kind = TENON_ATTRIBUTE_TEXT;
-        record.text = ToStr(std::get<std::string>(value));
-        break;
-      case AttrType::kTensor: {
-        const Tensor& tensor = std::get<Tensor>(value);
-        tensors_.push_back(ViewOf(tensor.dtype(), tensor.shape(), TENON_LAYOUT_STRIDED,
-                                  reinterpret_cast<std::uint64_t>(tensor.raw()), true));
-        record.kind = TENON_ATTRIBUTE_TENSOR;
-        record.tensor = &tensors_.back();
-        break;
-      }
-      case AttrType::kInts: {
-        const auto& values = std::get<std::vector<std::int64_t>>(value);
-        record.kind = TENON_ATTRIBUTE_INTS;
-        record.ints = values.data();
-        record.count = values.size();
-        break;
-      }
-      case AttrType::kFloats: {
-        const auto& values = std::get<std::vector<double>>(value);
-        record.kind = TENON_ATTRIBUTE_FLOATS;
-        record.floats = values.data();
-        record.count = values.size();
-        break;
-      }
-      case AttrType::kTexts: {
-        std::vector<tenon_str>& views = texts_.emplace_back();
-        for (const std::string& text : std::get<std::vector<std::string>>(value)) views.push_back(ToStr(text));
-        record.kind = TENON_ATTRIBUTE_TEXTS;
-        record.texts = views.data();
-        record.count = views.size();
-        break;
-      }
-    }
-    records_.push_back(record);
-  }
-}
-
 AbiValues::AbiValues(std::span<const ValueType> types, const std::vector<bool>& constant,
                      std::span<const graph::LayoutId> layouts, std::span<const Tensor> content) {
   shapes_.resize(types.size());
@@ -86,7 +33,7 @@ AbiValues::AbiValues(std::span<const ValueType> types, const std::vector<bool>& 
 
 AbiQuery::AbiQuery(const graph::KernelQuery& query, const Device& device, const PluginHandle& asked,
                    const QueryOptions& options)
-    : attributes_(*query.attrs),
+    : attributes_(*query.attrs, query.def),
       inputs_(query.inputs, {}, {}, query.content),
       outputs_(query.outputs, {}, {}),
       record_(TENON_INIT(tenon_kernel_query)) {

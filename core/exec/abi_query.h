@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,23 +8,11 @@
 
 #include "core/device/device.h"
 #include "core/graph/target.h"
+#include "core/ops/abi_attributes.h"
 #include "tenon/abi/op.h"
 #include "tenon/abi/subgraph.h"
 
 namespace tenon::exec {
-
-// Attributes as records of the plugin ABI, sorted by name. Points into `attrs`, which must outlive it.
-class AbiAttributes {
- public:
-  explicit AbiAttributes(const Attributes& attrs);
-  const tenon_attribute* data() const { return records_.data(); }
-  std::uint32_t size() const { return static_cast<std::uint32_t>(records_.size()); }
-
- private:
-  std::vector<tenon_attribute> records_;
-  std::deque<std::vector<tenon_str>> texts_;
-  std::deque<tenon_tensor> tensors_;
-};
 
 // Descriptions of values; dims live inside. Layouts are by position, strided when `layouts` is empty; likewise `content`,
 // known values (undefined: not known), which must outlive the object.

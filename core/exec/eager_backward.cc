@@ -226,7 +226,7 @@ class EagerBackward {
     if (!def.differentiable())
       return InvalidArgument(
                  "Operator {} declares no gradient, but node '{}' lies between a tensor asked for and the loss.",
-                 def.FullName(), NameOf(block))
+                 def.NameAndOrigin(), NameOf(block))
           .At(block.site == nullptr ? "" : block.site->place);
     return Differentiate(block, def);
   }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "core/ops/plugin_operators.h"
 #include "core/platform/process.h"
 #include "core/plugin/abi_trace.h"
 
@@ -49,6 +50,9 @@ Result<std::unique_ptr<Runtime>> Runtime::Open(const RuntimeOptions& options) {
     runtime->handles_.push_back(std::make_unique<PluginHandle>(HandleOf(*plugin, priority)));
     handles.push_back(runtime->handles_.back().get());
     if (plugin == found->plugin) owner = handles.back();
+    const PluginHandle& handle = *handles.back();
+    if (handle.op != nullptr)
+      TENON_TRY(AddPluginOperators(*handle.op, handle.instance, handle.file_name, runtime->ops_));
   }
   if (owner == nullptr) return Error(Code::kInternal, "The plugin of device '{}' was not created.", options.device);
   TENON_ASSIGN(runtime->device_, Device::Open(*owner, found->index));

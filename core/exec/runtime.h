@@ -7,6 +7,7 @@
 #include "core/base/thread_pool.h"
 #include "core/device/device.h"
 #include "core/exec/device_target.h"
+#include "core/ops/op_def.h"
 #include "core/plugin/plugin_config.h"
 #include "core/plugin/plugin_registry.h"
 
@@ -29,6 +30,8 @@ class Runtime {
   PluginRegistry& registry() { return *registry_; }
   Device& device() { return *device_; }
   DeviceTarget& target() { return *target_; }
+  // The built-in operators and those of the plugins.
+  const OpRegistry& ops() const { return ops_; }
   int threads() const { return pool_->threads(); }
 
  private:
@@ -37,6 +40,7 @@ class Runtime {
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<PluginRegistry> registry_;
   std::vector<std::unique_ptr<PluginHandle>> handles_;
+  OpRegistry ops_{&BuiltinOps()};
   std::unique_ptr<Device> device_;
   std::unique_ptr<DeviceTarget> target_;
 };

@@ -54,14 +54,18 @@ OpDef& OpDef::RequiredAttr(std::string name, AttrType type) {
   return *this;
 }
 
+const AttrDef* OpDef::FindAttr(std::string_view name) const {
+  for (const AttrDef& def : attrs_) {
+    if (def.name == name) return &def;
+  }
+  return nullptr;
+}
+
 Status OpDef::Complete(Attributes& attrs) const {
   std::vector<std::string> known;
   for (const AttrDef& def : attrs_) known.push_back(def.name);
   for (const auto& item : attrs.items()) {
-    const AttrDef* def = nullptr;
-    for (const AttrDef& candidate : attrs_) {
-      if (candidate.name == item.first) def = &candidate;
-    }
+    const AttrDef* def = FindAttr(item.first);
     if (def == nullptr) {
       const std::string nearest = NearestName(item.first, known);
       const std::string hint = nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest);

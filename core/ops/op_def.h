@@ -55,11 +55,15 @@ struct ArgDef {
   std::string group = "T";
 };
 
+// What an int or a list of ints stands for.
+enum class AttrMeaning { kPlain, kFlag, kDType, kShape };
+
 struct AttrDef {
   std::string name;
   AttrType type = AttrType::kInt;
   std::optional<AttrValue> fallback;  // absent: no default
   bool required = false;
+  AttrMeaning meaning = AttrMeaning::kPlain;
 };
 
 // Counter-based random position of one call: the same key and offset give the same numbers on every device.
@@ -112,6 +116,14 @@ class OpDef {
   OpDef& Attr(std::string name, int fallback) { return Attr(std::move(name), AttrValue(std::int64_t{fallback})); }
   OpDef& OptionalAttr(std::string name, AttrType type);  // no default
   OpDef& RequiredAttr(std::string name, AttrType type);
+  OpDef& AddAttr(AttrDef def) {
+    attrs_.push_back(std::move(def));
+    return *this;
+  }
+  OpDef& From(std::string library) {
+    origin_ = std::move(library);
+    return *this;
+  }
   OpDef& Infer(InferFn fn) {
     infer_ = std::move(fn);
     return *this;
@@ -166,10 +178,14 @@ class OpDef {
   const std::string& domain() const { return domain_; }
   const std::string& type() const { return type_; }
   std::string FullName() const { return domain_.empty() ? type_ : domain_ + "." + type_; }
+  // "com.vendor.Scale of libvendor.so", for messages about what a plugin left out.
+  std::string NameAndOrigin() const { return origin_.empty() ? FullName() : FullName() + " of " + origin_; }
   int since() const { return since_; }
   const std::vector<ArgDef>& inputs() const { return inputs_; }
   const std::vector<ArgDef>& outputs() const { return outputs_; }
   const std::vector<AttrDef>& attrs() const { return attrs_; }
+  const AttrDef* FindAttr(std::string_view name) const;  // null when there is none
+  const std::string& origin() const { return origin_; }  // file of the plugin that defines it; empty: built in
   const std::vector<int>& saved_outputs() const { return saved_; }
   const std::vector<InPlacePair>& in_place() const { return in_place_; }
   int updates_first_input() const { return updates_first_input_; }  // -1: none
@@ -192,7 +208,7 @@ class OpDef {
   friend class OpRegistry;
   Status CheckInputs(std::span<const ValueType> inputs) const;
 
-  std::string domain_, type_;
+  std::string domain_, type_, origin_;
   int since_ = 1;
   std::vector<ArgDef> inputs_, outputs_;
   std::vector<AttrDef> attrs_;

@@ -138,7 +138,7 @@ class Differentiator {
     if (!node.def->differentiable())
       return InvalidArgument(
                  "Operator {} declares no gradient, but node '{}' lies between a trained parameter and the loss.",
-                 node.FullName(), node.name)
+                 node.def->NameAndOrigin(), node.name)
           .At(node.place);
     return VisitDefined(id, output_grads);
   }

@@ -75,6 +75,7 @@ class EagerRunner final : public StepRunner {
   static exec::EagerOptions EngineOptions(const exec::Runtime& runtime) {
     exec::EagerOptions options;
     options.threads = static_cast<std::uint32_t>(runtime.threads());
+    options.ops = &runtime.ops();
     return options;
   }
 
@@ -139,6 +140,7 @@ Result<EagerRunner::Walk*> EagerRunner::Get(bool training, const BatchShape& sha
 
 Status EagerRunner::Build(Walk& walk) {
   graph::Graph& graph = walk.graph;
+  graph = network_.NewGraph();
   graph.name = walk.training ? "train_step" : "evaluate";
   const SampleLayout& layout = options_.layout;
   const ValueId input = graph.AddInput(kInputName, {layout.dtype, SymShape(walk.shape.samples)});

@@ -129,6 +129,7 @@ Status GraphRunner::AddNetwork(passes::Compilation& state, Purpose purpose, cons
 Result<GraphRunner::Compiled> GraphRunner::Compile(Purpose purpose, const BatchShape& shape) {
   static constexpr const char* kNames[] = {"train_step", "accumulate", "apply", "evaluate"};
   passes::Compilation state;
+  state.graph = network_.NewGraph();
   state.graph.name = kNames[static_cast<int>(purpose)];
   state.target = &runtime_.target();
   state.pinned_layout = [this](std::string_view name) { return variables_.LayoutOf(name); };

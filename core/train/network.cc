@@ -26,10 +26,11 @@ ConfigNode OptionsOf(const ConfigNode& node) { return node.is_null() ? ConfigNod
 
 }  // namespace
 
-Result<Network> Network::Make(const NetworkConfig& config) {
+Result<Network> Network::Make(const NetworkConfig& config, const OpRegistry& ops) {
   std::vector<ConfigNode> nodes = config.layers.items();
   if (config.zoo) nodes = std::visit([&](const auto& zoo) { return LayersOf(zoo, config.place); }, *config.zoo);
   Network network;
+  network.ops_ = &ops;
   ConfigProblems problems;
   static const ConfigTable root = Table<LayerKeys>("Layers of a network.", {});
   ConfigReader reader(root, problems);

@@ -16,8 +16,12 @@ namespace tenon {
 // gives the same parameter names and initial values each time. Read-only after Make; any thread.
 class Network {
  public:
-  // Reads the layers, or those of a zoo network. All problems of the list are in one error.
-  static Result<Network> Make(const NetworkConfig& config);
+  // Reads the layers, or those of a zoo network. All problems of the list are in one error. `ops` are the operators that
+  // layers may name, and outlive the network and its graphs.
+  static Result<Network> Make(const NetworkConfig& config, const OpRegistry& ops = BuiltinOps());
+
+  // An empty graph that knows the operators of the network.
+  graph::Graph NewGraph() const { return graph::Graph(*ops_); }
 
   struct Build {
     graph::ValueId output = graph::kNone;
@@ -39,6 +43,7 @@ class Network {
     std::function<LayerResult(LayerBuilder&)> build;
   };
   std::vector<Layer> layers_;
+  const OpRegistry* ops_ = nullptr;
 };
 
 }  // namespace tenon

@@ -26,6 +26,7 @@ struct Trial {
 Result<Trial> BuildFor(std::int64_t batch, const RunConfig& config, const Network& network, const SampleLayout& layout,
                        bool training) {
   Trial trial;
+  trial.graph = network.NewGraph();
   const graph::ValueId input = trial.graph.AddInput("input", {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
   trial.labels = trial.graph.AddInput("labels", {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
   TENON_ASSIGN_WHILE(trial.build, network.AddTo(trial.graph, input, training), "building the network for samples {}{}",

@@ -134,7 +134,8 @@ Status TrainingRun::Run() {
 // Everything that can be wrong with the configuration is found before the output folder is touched.
 Status TrainingRun::Open() {
   TENON_TRY(CheckConfig());
-  TENON_ASSIGN(network_, Network::Make(config_.network));
+  TENON_TRY(OpenDevice());
+  TENON_ASSIGN(network_, Network::Make(config_.network, runtime_->ops()));
   Status inputs = OpenInputs();
   if (!inputs.ok()) return AsInputError(std::move(inputs)).At(PlaceOf(config_.source, "data").ToString());
   TENON_ASSIGN(facts_,
@@ -147,7 +148,6 @@ Status TrainingRun::Open() {
       return AsInputError(std::move(values).status()).At(PlaceOf(config_.source, "init_from").ToString());
     first_values_ = std::move(values).value();
   }
-  TENON_TRY(OpenDevice());
   LogOptions log;
   TENON_ASSIGN(log.file_level, ParseLogLevel(config_.log.level));
   log.level =

@@ -145,11 +145,14 @@ Result<AttrValue> ReadAttribute(const ConfigNode& node, const AttrDef& attr, con
     return InvalidArgument("{} is {}; expected a {}.", what, node.Describe(), NameOf(type)).At(node.place().ToString());
   switch (type) {
     case AttrType::kInt: {
-      if ((attr.name == "to" || attr.name == "dtype") && !IsWhole(node)) {
+      const bool dtype_named = attr.name == "to" || attr.name == "dtype" || attr.meaning == AttrMeaning::kDType;
+      if (dtype_named && !IsWhole(node)) {
         TENON_ASSIGN(const DType dtype, ReadDType(node, what));
         return AttrValue(static_cast<std::int64_t>(dtype));
       }
       TENON_ASSIGN(const std::int64_t value, Integer(node, what));
+      if (attr.meaning == AttrMeaning::kFlag && value != 0 && value != 1)
+        return InvalidArgument("{} is {}; it can be true or false.", what, value).At(node.place().ToString());
       return AttrValue(value);
     }
     case AttrType::kFloat: {
