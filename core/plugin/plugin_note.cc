@@ -94,10 +94,9 @@ Status CheckProcessor(const PluginNote& note, const std::string& file_name) {
 Result<PluginNote> ReadPluginNote(const ElfFile& file, const std::string& file_name) {
   const ElfNote* found = file.FindNote(TENON_NOTE_NAME, TENON_NOTE_TYPE);
   if (found == nullptr) {
-    return PluginError(
-        PluginMessage::kNoNote, file_name,
-        "is not a plugin: no ABI note. If you meant an operator library, add TENON_PLUGIN_NOTE(...) to it and "
-        "rebuild, or generate the project with msopgen.");
+    return PluginError(PluginMessage::kNoNote, file_name,
+                       "is not a plugin: no ABI note. If you meant an operator library, add TENON_PLUGIN_NOTE(...) to "
+                       "it and rebuild.");
   }
   tenon_note raw;
   if (found->descriptor.size() < sizeof(raw)) {
