@@ -17,6 +17,7 @@ struct Outcome {
   std::vector<double> losses;
   std::map<std::string, Tensor> parameters;
   std::map<std::string, RunSummary::KernelCount> kernels;
+  std::map<std::string, std::int64_t> fusions;
 };
 
 Result<Outcome> RunSteps(const RunConfig& config, int steps) {
@@ -45,6 +46,7 @@ Result<Outcome> RunSteps(const RunConfig& config, int steps) {
   RunSummary summary;
   runner->AddTo(summary);
   outcome.kernels = summary.kernels;
+  outcome.fusions = summary.fusions;
   return outcome;
 }
 
@@ -55,13 +57,22 @@ constexpr const char* kConvolutions =
 constexpr const char* kProducts =
     "[flatten, {linear: {out: 64}}, relu, layer_norm, {linear: {out: 32}}, tanh, {linear: {out: 10, name: head}}]";
 
-RunConfig Config(const char* network, const std::string& amp, RunMode mode) {
+// Every fused operator that reaches over the Casts of mixed precision.
+constexpr const char* kNorms =
+    "[{conv: {out: 16, kernel: 3, pad: 1, name: c1}}, batch_norm, {relu: {name: r1}}, {conv: {out: 16, kernel: 3, pad: "
+    "1}}, "
+    "{batch_norm: {name: n2}}, {add: {input: [n2, r1]}}, relu, {conv: {out: 8, kernel: 3, pad: 1}}, batch_norm, "
+    "flatten, "
+    "{linear: {out: 64}}, layer_norm, {linear: {out: 10}}]";
+constexpr const char* kNoFusions = "passes: {disabled: [fuse_before_autodiff, fuse_after_autodiff]}\n";
+
+RunConfig Config(const char* network, const std::string& amp, RunMode mode, bool fused = true) {
   std::string text =
       "name: test\ndata: {type: synthetic, samples: 32, classes: 10, batch: 32, image: {shape: [3, 8, 8]}}\n"
       "optimizer: {type: sgd, lr: 0.1, momentum: 0.9}\n";
   text += std::string("network: {layers: ") + network + "}\n";
   if (!amp.empty()) text += "amp: " + amp + "\n";
-  if (network == kProducts) text += "passes: {disabled: [fuse_before_autodiff, fuse_after_autodiff]}\n";
+  if (network == kProducts || !fused) text += kNoFusions;
   const auto tree = LoadConfigText(text, "test", ".");
   EXPECT_TRUE(tree.ok()) << tree.status().ToString();
   auto config = ReadRunConfig(*tree);
@@ -101,6 +112,27 @@ TEST_P(MixedPrecision, RunsOnFastKernels) {
   const auto mixed = RunSteps(Config(kConvolutions, GetParam(), RunMode::kGraph), 1);
   ASSERT_TRUE(mixed.ok()) << mixed.status().ToString();
   for (const auto& entry : mixed->kernels) EXPECT_EQ(entry.second.reference, 0) << entry.first;
+}
+
+// Between two Casts the operators alone would round in the same places: the two runs differ by single roundings.
+TEST(MixedFusions, AgreeWithTheOperatorsAlone) {
+  for (const char* amp : {"{level: O2}", "{level: O2, dtype: fp16, loss_scale: none}"}) {
+    const auto fused = RunSteps(Config(kNorms, amp, RunMode::kGraph), 3);
+    ASSERT_TRUE(fused.ok()) << fused.status().ToString();
+    const auto plain = RunSteps(Config(kNorms, amp, RunMode::kGraph, false), 3);
+    ASSERT_TRUE(plain.ok()) << plain.status().ToString();
+    for (const char* name :
+         {"batch_norm_relu_mixed", "batch_norm_add_relu_mixed", "batch_norm_mixed", "layer_norm_mixed"})
+      EXPECT_EQ(fused->fusions.count(name), 1u) << name << " " << amp;
+    EXPECT_TRUE(plain->fusions.empty());
+    for (const auto& entry : fused->kernels) EXPECT_EQ(entry.second.reference, 0) << entry.first;
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(fused->losses[i], plain->losses[i], 0.02 * plain->losses[i]) << amp;
+    for (const auto& entry : fused->parameters) {
+      const Tensor& other = plain->parameters.at(entry.first);
+      for (std::int64_t i = 0; i < other.elements(); ++i)
+        ASSERT_NEAR(entry.second.data<float>()[i], other.data<float>()[i], 0.02) << entry.first << " " << amp;
+    }
+  }
 }
 
 // A runner with its first batch, for steps that a test makes one by one.

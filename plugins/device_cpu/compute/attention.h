@@ -15,12 +15,13 @@ struct AttentionOperand {
 // out. A query without keys gives 0 and log_sum -inf. mask is floats to add or bytes (0: left out) or null; strides in
 // elements over batch, heads, queries, keys, the last one 0 or 1. A key that the mask leaves out should hold numbers: its
 // NaN or infinity in v may pass.
-struct AttentionArgs {
+template <class T>
+struct AttentionArgsOf {
   int64_t batch = 0, heads = 0, queries = 0, keys = 0, width = 0, value_width = 0;
   AttentionOperand q_at, k_at, v_at, y_at;
-  const float* q = nullptr;
-  const float* k = nullptr;
-  const float* v = nullptr;
+  const T* q = nullptr;
+  const T* k = nullptr;
+  const T* v = nullptr;
   float scale = 1.0f;
   bool causal = false;
   const float* mask = nullptr;
@@ -29,20 +30,27 @@ struct AttentionArgs {
   double dropout = 0;
   uint64_t random_key = 0, random_offset = 0;
 };
-struct AttentionForwardArgs {
-  AttentionArgs of;
-  float* y = nullptr;
+using AttentionArgs = AttentionArgsOf<float>;
+
+template <class T>
+struct AttentionForwardArgsOf {
+  AttentionArgsOf<T> of;
+  T* y = nullptr;
   float* log_sum = nullptr;  // [batch, heads, queries] or null
 };
+using AttentionForwardArgs = AttentionForwardArgsOf<float>;
+
 // dq, dk, dv are laid out as q, k, v; each may be null. y and dy are laid out as y_at says.
-struct AttentionGradArgs {
-  AttentionArgs of;
-  const float* y = nullptr;
-  const float* dy = nullptr;
+template <class T>
+struct AttentionGradArgsOf {
+  AttentionArgsOf<T> of;
+  const T* y = nullptr;
+  const T* dy = nullptr;
   const float* log_sum = nullptr;
-  float* dq = nullptr;
-  float* dk = nullptr;
-  float* dv = nullptr;
+  T* dq = nullptr;
+  T* dk = nullptr;
+  T* dv = nullptr;
 };
+using AttentionGradArgs = AttentionGradArgsOf<float>;
 
 }  // namespace tenon::cpu

@@ -61,20 +61,21 @@ TENON_INLINE void SumPlanes(const BatchNormShape& s, int64_t c, const F& term, d
 }
 
 // x - mean where there is data, 0 in the lanes beyond `count`.
-TENON_INLINE Vec Centred(const float* x, int64_t count, Vec mean) {
+template <class T>
+TENON_INLINE Vec Centred(const T* x, int64_t count, Vec mean) {
   Vec v = LoadPartial(x, count) - mean;
   if (count < kLanes) TENON_UNROLL for (int l = 0; l < kLanes; ++l) v[l] = l < count ? v[l] : 0.0f;
   return v;
 }
 
 // NV vectors of channels from c on. kWhole: all of them are full.
-template <int NV, bool kWhole>
-void StatsOfLanes(const BatchNormStatsArgs& a, int64_t c) {
+template <int NV, bool kWhole, class T>
+void StatsOfLanes(const BatchNormStatsArgsOf<T>& a, int64_t c) {
   const BatchNormShape& s = a.shape;
   const int64_t left = s.channels - c;
   const Vec share = Set(1.0f / static_cast<float>(s.outer));
   const auto load = [&](int64_t r, int v) {
-    const float* from = a.x + r * s.channels + c + v * kLanes;
+    const T* from = a.x + r * s.channels + c + v * kLanes;
     return kWhole ? Load(from) : LoadPartial(from, CountOf<NV>(left, v));
   };
   Vec sum[NV][1], mean[NV];
@@ -94,7 +95,8 @@ void StatsOfLanes(const BatchNormStatsArgs& a, int64_t c) {
   }
 }
 
-void StatsOfPlanes(const BatchNormStatsArgs& a, int64_t c) {
+template <class T>
+void StatsOfPlanes(const BatchNormStatsArgsOf<T>& a, int64_t c) {
   const double share = 1.0 / static_cast<double>(a.shape.outer * a.shape.inner);
   double sum[1];
   SumPlanes<1>(
@@ -112,7 +114,8 @@ void StatsOfPlanes(const BatchNormStatsArgs& a, int64_t c) {
 }
 
 // The `count` values at `at`.
-TENON_INLINE Vec Finish(const BatchNormApplyArgs& a, int64_t at, int64_t count, Vec factor, Vec shift) {
+template <class T>
+TENON_INLINE Vec Finish(const BatchNormApplyArgsOf<T>& a, int64_t at, int64_t count, Vec factor, Vec shift) {
   Vec y = LoadPartial(a.x + at, count) * factor + shift;
   if (a.residual != nullptr) y += LoadPartial(a.residual + at, count);
   if (!a.limits.limited) return y;
@@ -122,7 +125,8 @@ TENON_INLINE Vec Finish(const BatchNormApplyArgs& a, int64_t at, int64_t count, 
 }
 
 // What of the gradient at `at` passes; x is the value there.
-TENON_INLINE Vec Passed(const BatchNormGradArgs& a, int64_t at, int64_t count, Vec x, Vec factor, Vec shift) {
+template <class T>
+TENON_INLINE Vec Passed(const BatchNormGradArgsOf<T>& a, int64_t at, int64_t count, Vec x, Vec factor, Vec shift) {
   const Vec dy = LoadPartial(a.dy + at, count);
   switch (a.mask) {
     case BatchNormMask::kNone:
@@ -139,9 +143,9 @@ TENON_INLINE Vec Passed(const BatchNormGradArgs& a, int64_t at, int64_t count, V
   return dy;
 }
 
-template <int NV, bool kWhole>
-void ApplyLanes(const BatchNormApplyArgs& args, int64_t c) {
-  const BatchNormApplyArgs a = args;  // stores of vectors cannot change it
+template <int NV, bool kWhole, class T>
+void ApplyLanes(const BatchNormApplyArgsOf<T>& args, int64_t c) {
+  const BatchNormApplyArgsOf<T> a = args;  // stores of vectors cannot change it
   const BatchNormShape& s = a.shape;
   const int64_t left = s.channels - c;
   Vec factor[NV], shift[NV];
@@ -158,7 +162,8 @@ void ApplyLanes(const BatchNormApplyArgs& args, int64_t c) {
   }
 }
 
-void ApplyPlanes(const BatchNormApplyArgs& a, int64_t c) {
+template <class T>
+void ApplyPlanes(const BatchNormApplyArgsOf<T>& a, int64_t c) {
   const BatchNormShape& s = a.shape;
   const float f = a.scale[c] * a.inv_std[c];
   const Vec factor = Set(f), shift = Set(a.bias[c] - a.mean[c] * f);
@@ -171,9 +176,9 @@ void ApplyPlanes(const BatchNormApplyArgs& a, int64_t c) {
   }
 }
 
-template <int NV, bool kWhole>
-void GradLanes(const BatchNormGradArgs& args, int64_t c) {
-  const BatchNormGradArgs a = args;  // stores of vectors cannot change it
+template <int NV, bool kWhole, class T>
+void GradLanes(const BatchNormGradArgsOf<T>& args, int64_t c) {
+  const BatchNormGradArgsOf<T> a = args;  // stores of vectors cannot change it
   const BatchNormShape& s = a.shape;
   const int64_t left = s.channels - c;
   Vec mean[NV], root[NV], factor[NV], shift[NV], sum[NV][2];
@@ -214,7 +219,8 @@ void GradLanes(const BatchNormGradArgs& args, int64_t c) {
   }
 }
 
-void GradPlanes(const BatchNormGradArgs& a, int64_t c) {
+template <class T>
+void GradPlanes(const BatchNormGradArgsOf<T>& a, int64_t c) {
   const BatchNormShape& s = a.shape;
   const float root = a.inv_std[c], f = a.scale[c] * root;
   const Vec mean = Set(a.mean[c]), factor = Set(f), shift = Set(a.bias == nullptr ? 0.0f : a.bias[c] - a.mean[c] * f);
@@ -269,23 +275,33 @@ TENON_INLINE void Channels(const BatchNormShape& s, const Parallel& pool, const 
 
 }  // namespace
 
-void BatchNormStats(const BatchNormStatsArgs& a, const Parallel& pool) {
+template <class T>
+void BatchNormStats(const BatchNormStatsArgsOf<T>& a, const Parallel& pool) {
   Channels(
       a.shape, pool,
       [&](int64_t c, auto nv, auto whole) { StatsOfLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
       [&](int64_t c) { StatsOfPlanes(a, c); });
 }
-void BatchNormApply(const BatchNormApplyArgs& a, const Parallel& pool) {
+template <class T>
+void BatchNormApply(const BatchNormApplyArgsOf<T>& a, const Parallel& pool) {
   Channels(
       a.shape, pool,
       [&](int64_t c, auto nv, auto whole) { ApplyLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
       [&](int64_t c) { ApplyPlanes(a, c); });
 }
-void BatchNormGrad(const BatchNormGradArgs& a, const Parallel& pool) {
+template <class T>
+void BatchNormGrad(const BatchNormGradArgsOf<T>& a, const Parallel& pool) {
   Channels(
       a.shape, pool,
       [&](int64_t c, auto nv, auto whole) { GradLanes<decltype(nv)::value, decltype(whole)::value>(a, c); },
       [&](int64_t c) { GradPlanes(a, c); });
 }
+
+template void BatchNormStats(const BatchNormStatsArgsOf<float>&, const Parallel&);
+template void BatchNormStats(const BatchNormStatsArgsOf<Bf16>&, const Parallel&);
+template void BatchNormApply(const BatchNormApplyArgsOf<float>&, const Parallel&);
+template void BatchNormApply(const BatchNormApplyArgsOf<Bf16>&, const Parallel&);
+template void BatchNormGrad(const BatchNormGradArgsOf<float>&, const Parallel&);
+template void BatchNormGrad(const BatchNormGradArgsOf<Bf16>&, const Parallel&);
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

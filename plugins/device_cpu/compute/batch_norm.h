@@ -11,12 +11,14 @@ struct BatchNormShape {
 };
 
 // mean[c] and var[c] (biased: divided by outer * inner), in two passes.
-struct BatchNormStatsArgs {
+template <class T>
+struct BatchNormStatsArgsOf {
   BatchNormShape shape;
-  const float* x = nullptr;
+  const T* x = nullptr;
   float* mean = nullptr;
   float* var = nullptr;
 };
+using BatchNormStatsArgs = BatchNormStatsArgsOf<float>;
 
 // What follows the normalisation: nothing, or limits low and high (NaN passes).
 struct BatchNormLimits {
@@ -25,17 +27,19 @@ struct BatchNormLimits {
 };
 
 // y = limits((x - mean) * inv_std * scale + bias + residual). residual [shape of x] or null. y may be x or residual.
-struct BatchNormApplyArgs {
+template <class T>
+struct BatchNormApplyArgsOf {
   BatchNormShape shape;
-  const float* x = nullptr;
+  const T* x = nullptr;
   const float* mean = nullptr;
   const float* inv_std = nullptr;
   const float* scale = nullptr;
   const float* bias = nullptr;
-  const float* residual = nullptr;
+  const T* residual = nullptr;
   BatchNormLimits limits;
-  float* y = nullptr;
+  T* y = nullptr;
 };
+using BatchNormApplyArgs = BatchNormApplyArgsOf<float>;
 
 // Where the gradient of y passes: everywhere; where the value before the limits is above 0 (Relu), or not outside of them
 // (Clip), which is computed again from x; or where y is above 0. NaN lets it pass.
@@ -45,22 +49,24 @@ enum class BatchNormMask : uint32_t { kNone, kAboveZero, kInside, kOutputAboveZe
 // dx = scale * inv_std * (dy - d_bias / m - h d_scale / m), m = outer * inner; else dx = scale * inv_std * dy.
 // dy is masked first; d_residual, if not null, takes what passes.
 // d_scale and d_bias must be given; dx may be null; dx or d_residual may be dy.
-struct BatchNormGradArgs {
+template <class T>
+struct BatchNormGradArgsOf {
   BatchNormShape shape;
-  const float* x = nullptr;
-  const float* dy = nullptr;
+  const T* x = nullptr;
+  const T* dy = nullptr;
   const float* mean = nullptr;
   const float* inv_std = nullptr;
   const float* scale = nullptr;
   const float* bias = nullptr;  // for kAboveZero and kInside
-  const float* y = nullptr;     // for kOutputAboveZero
+  const T* y = nullptr;         // for kOutputAboveZero
   BatchNormMask mask = BatchNormMask::kNone;
   BatchNormLimits limits;
   bool training = true;
-  float* dx = nullptr;
-  float* d_residual = nullptr;
+  T* dx = nullptr;
+  T* d_residual = nullptr;
   float* d_scale = nullptr;
   float* d_bias = nullptr;
 };
+using BatchNormGradArgs = BatchNormGradArgsOf<float>;
 
 }  // namespace tenon::cpu

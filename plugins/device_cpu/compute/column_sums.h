@@ -19,7 +19,8 @@ TENON_INLINE void ClearSums(float* sums, int64_t columns) {
 TENON_INLINE void AddTo(float* sum, Vec v, int64_t count) { StorePartial(sum, LoadPartial(sum, count) + v, count); }
 
 // out[c] = sum of parts[p * stride + c] over the parts, in order.
-TENON_INLINE void SumParts(const float* parts, int64_t count, int64_t stride, int64_t columns, float* out) {
+template <class T>
+TENON_INLINE void SumParts(const float* parts, int64_t count, int64_t stride, int64_t columns, T* out) {
   for (int64_t c = 0; c < columns; c += kLanes) {
     const int64_t lanes = Min(kLanes, columns - c);
     Vec sum = Zero();

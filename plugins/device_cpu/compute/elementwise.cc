@@ -72,15 +72,16 @@ TENON_INLINE Vec Apply(Vec x, const Constants& k) {
   }
 }
 
-template <UnaryOp kOp>
-void UnaryLoop(const UnaryArgs& a, Range r) {
+template <UnaryOp kOp, class T>
+void UnaryLoop(const UnaryArgsOf<T>& a, Range r) {
   const Constants k{Set(a.alpha), Set(a.beta)};
   int64_t i = r.begin;
   for (; i + kLanes <= r.end; i += kLanes) Store(a.y + i, Apply<kOp>(Load(a.x + i), k));
   if (i < r.end) StorePartial(a.y + i, Apply<kOp>(LoadPartial(a.x + i, r.end - i), k), r.end - i);
 }
 
-void UnaryRange(const UnaryArgs& a, Range r) {
+template <class T>
+void UnaryRange(const UnaryArgsOf<T>& a, Range r) {
   switch (a.op) {
     case UnaryOp::kRelu:
       return UnaryLoop<UnaryOp::kRelu>(a, r);
@@ -168,9 +169,9 @@ TENON_INLINE Vec Apply(Vec a, Vec b, const Constants& k) {
 }
 
 // One inner row; steps are 0 or 1.
-template <BinaryOp kOp, bool kStepA, bool kStepB>
-TENON_INLINE void BinaryRow(const float* a, const float* b, float* out, int64_t n, const Constants& k) {
-  const Vec one_a = Set(*a), one_b = Set(*b);
+template <BinaryOp kOp, bool kStepA, bool kStepB, class T>
+TENON_INLINE void BinaryRow(const T* a, const T* b, T* out, int64_t n, const Constants& k) {
+  const Vec one_a = Set(ToFloat(*a)), one_b = Set(ToFloat(*b));
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     Store(out + i, Apply<kOp>(kStepA ? Load(a + i) : one_a, kStepB ? Load(b + i) : one_b, k));
@@ -182,8 +183,8 @@ TENON_INLINE void BinaryRow(const float* a, const float* b, float* out, int64_t 
 }
 
 // Outer rows [rows.begin, rows.end), part `part` of the inner dim.
-template <BinaryOp kOp>
-void BinaryRows(const BinaryArgs& p, Range rows, Range part) {
+template <BinaryOp kOp, class T>
+void BinaryRows(const BinaryArgsOf<T>& p, Range rows, Range part) {
   const int inner = p.rank - 1;
   const Constants k{Set(p.alpha), Set(p.beta)};
   const int64_t step_a = p.a_strides[inner], step_b = p.b_strides[inner], n = part.end - part.begin;
@@ -194,10 +195,10 @@ void BinaryRows(const BinaryArgs& p, Range rows, Range part) {
     at_a += index[d] * p.a_strides[d];
     at_b += index[d] * p.b_strides[d];
   }
-  float* out = p.out + rows.begin * p.dims[inner] + part.begin;
+  T* out = p.out + rows.begin * p.dims[inner] + part.begin;
   for (int64_t row = rows.begin; row < rows.end; ++row, out += p.dims[inner]) {
-    const float* a = p.a + at_a;
-    const float* b = p.b + at_b;
+    const T* a = p.a + at_a;
+    const T* b = p.b + at_b;
     if (step_a != 0 && step_b != 0)
       BinaryRow<kOp, true, true>(a, b, out, n, k);
     else if (step_a != 0)
@@ -217,7 +218,8 @@ void BinaryRows(const BinaryArgs& p, Range rows, Range part) {
   }
 }
 
-void BinaryAny(const BinaryArgs& p, Range rows, Range part) {
+template <class T>
+void BinaryAny(const BinaryArgsOf<T>& p, Range rows, Range part) {
   switch (p.op) {
     case BinaryOp::kAdd:
       return BinaryRows<BinaryOp::kAdd>(p, rows, part);
@@ -265,12 +267,14 @@ void MaskGradient(const MaskArgs& a, const Parallel& pool) {
   ForEach(pool, pieces, [&](int64_t i) { MaskColumns(a, Piece(a.columns, pieces, i, kLanes)); });
 }
 
-void Unary(const UnaryArgs& a, const Parallel& pool) {
+template <class T>
+void Unary(const UnaryArgsOf<T>& a, const Parallel& pool) {
   const int64_t pieces = Pieces(pool, CeilDiv(a.count, 64), 0.5 * static_cast<double>(a.count));
   ForEach(pool, pieces, [&](int64_t i) { UnaryRange(a, Piece(a.count, pieces, i, 64)); });
 }
 
-void Binary(const BinaryArgs& p, const Parallel& pool) {
+template <class T>
+void Binary(const BinaryArgsOf<T>& p, const Parallel& pool) {
   int64_t rows = 1;
   for (int d = 0; d + 1 < p.rank; ++d) rows *= p.dims[d];
   const int64_t inner = p.dims[p.rank - 1];
@@ -284,5 +288,10 @@ void Binary(const BinaryArgs& p, const Parallel& pool) {
       BinaryAny(p, {0, rows}, Piece(inner, pieces, i, 64));
   });
 }
+
+template void Unary(const UnaryArgsOf<float>&, const Parallel&);
+template void Unary(const UnaryArgsOf<Bf16>&, const Parallel&);
+template void Binary(const BinaryArgsOf<float>&, const Parallel&);
+template void Binary(const BinaryArgsOf<Bf16>&, const Parallel&);
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

@@ -36,13 +36,15 @@ enum class UnaryOp : uint32_t {
 };
 
 // y[i] = op(x[i]); alpha and beta as in the operators that have them. y may be x.
-struct UnaryArgs {
+template <class T>
+struct UnaryArgsOf {
   UnaryOp op = UnaryOp::kRelu;
   int64_t count = 0;
   float alpha = 0, beta = 0;
-  const float* x = nullptr;
-  float* y = nullptr;
+  const T* x = nullptr;
+  T* y = nullptr;
 };
+using UnaryArgs = UnaryArgsOf<float>;
 
 // Add .. Max as in ONNX (NaN in either operand gives NaN). The gradients take a = dY: kReluGrad, kSigmoidGrad and kTanhGrad
 // b = Y; the others b = X. kPRelu takes a = X, b = slope.
@@ -69,16 +71,18 @@ enum class BinaryOp : uint32_t {
 
 // out = op(a, b) over dims, out dense row-major. Strides in elements, 0 where an operand is repeated; those of the last
 // dim are 0 or 1. out may be a or b if their strides are those of out.
-struct BinaryArgs {
+template <class T>
+struct BinaryArgsOf {
   static constexpr int kMaxRank = 8;
   BinaryOp op = BinaryOp::kAdd;
   float alpha = 0, beta = 0;
   int rank = 0;
   int64_t dims[kMaxRank] = {};
   int64_t a_strides[kMaxRank] = {}, b_strides[kMaxRank] = {};
-  const float* a = nullptr;
-  const float* b = nullptr;
-  float* out = nullptr;
+  const T* a = nullptr;
+  const T* b = nullptr;
+  T* out = nullptr;
 };
+using BinaryArgs = BinaryArgsOf<float>;
 
 }  // namespace tenon::cpu

@@ -53,22 +53,22 @@ TENON_INLINE Vec Slope(Vec x) {
   return n.integral + x * n.density;
 }
 
-template <bool kApproximate>
-void Forward(const GeluArgs& a, Range r) {
+template <bool kApproximate, class T>
+void Forward(const GeluArgsOf<T>& a, Range r) {
   int64_t i = r.begin;
   for (; i + kLanes <= r.end; i += kLanes) Store(a.y + i, Value<kApproximate>(Load(a.x + i)));
   if (i < r.end) StorePartial(a.y + i, Value<kApproximate>(LoadPartial(a.x + i, r.end - i)), r.end - i);
 }
 
-template <bool kApproximate>
-TENON_INLINE Vec One(const GeluGradArgs& a, int64_t at, int64_t count) {
+template <bool kApproximate, class T>
+TENON_INLINE Vec One(const GeluGradArgsOf<T>& a, int64_t at, int64_t count) {
   const Vec dx = LoadPartial(a.dy + at, count) * Slope<kApproximate>(LoadPartial(a.x + at, count));
   StorePartial(a.dx + at, dx, count);
   return dx;
 }
 
-template <bool kApproximate>
-void Backward(const GeluGradArgs& a, Range rows, float* sums) {
+template <bool kApproximate, class T>
+void Backward(const GeluGradArgsOf<T>& a, Range rows, float* sums) {
   for (int64_t r = rows.begin; r < rows.end; ++r) {
     for (int64_t c = 0; c < a.columns; c += kLanes) {
       const int64_t count = Min(kLanes, a.columns - c);
@@ -80,7 +80,8 @@ void Backward(const GeluGradArgs& a, Range rows, float* sums) {
 
 }  // namespace
 
-void Gelu(const GeluArgs& a, const Parallel& pool) {
+template <class T>
+void Gelu(const GeluArgsOf<T>& a, const Parallel& pool) {
   const int64_t pieces = Pieces(pool, CeilDiv(a.count, 64), 0.5 * static_cast<double>(a.count));
   ForEach(pool, pieces, [&](int64_t i) {
     const Range part = Piece(a.count, pieces, i, 64);
@@ -88,11 +89,13 @@ void Gelu(const GeluArgs& a, const Parallel& pool) {
   });
 }
 
-int64_t GeluGradWorkspace(const GeluGradArgs& a) {
+template <class T>
+int64_t GeluGradWorkspace(const GeluGradArgsOf<T>& a) {
   return PartsOf(a.rows) * RoundUp(a.columns, 16) * static_cast<int64_t>(sizeof(float));
 }
 
-void GeluGrad(const GeluGradArgs& a, float* workspace, const Parallel& pool) {
+template <class T>
+void GeluGrad(const GeluGradArgsOf<T>& a, float* workspace, const Parallel& pool) {
   const int64_t parts = PartsOf(a.rows), stride = RoundUp(a.columns, 16);
   const int64_t pieces = Pieces(pool, parts, 1.0 * static_cast<double>(a.rows * a.columns));
   ForEach(pool, pieces, [&](int64_t i) {
@@ -106,5 +109,12 @@ void GeluGrad(const GeluGradArgs& a, float* workspace, const Parallel& pool) {
   });
   if (a.column_sums != nullptr) SumParts(workspace, parts, stride, a.columns, a.column_sums);
 }
+
+template void Gelu(const GeluArgsOf<float>&, const Parallel&);
+template void Gelu(const GeluArgsOf<Bf16>&, const Parallel&);
+template int64_t GeluGradWorkspace(const GeluGradArgsOf<float>&);
+template int64_t GeluGradWorkspace(const GeluGradArgsOf<Bf16>&);
+template void GeluGrad(const GeluGradArgsOf<float>&, float*, const Parallel&);
+template void GeluGrad(const GeluGradArgsOf<Bf16>&, float*, const Parallel&);
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

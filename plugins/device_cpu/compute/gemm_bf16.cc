@@ -3,6 +3,7 @@
 // neighbours, and packed otherwise.
 #include "plugins/device_cpu/compute/gemm_bf16.h"
 
+#include "plugins/device_cpu/compute/isa_functions.h"
 #include "plugins/device_cpu/compute/vec.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
@@ -250,6 +251,12 @@ void MaskGradient(const MaskBf16Args& args, const Parallel& pool) {
 }  // namespace
 
 extern const Bf16Routines kBf16Routines;
-const Bf16Routines kBf16Routines = {&GemmWorkspace, &Gemm, &MaskGradient};
+const Bf16Routines kBf16Routines = {.gemm_workspace = &GemmWorkspace,
+                                    .gemm = &Gemm,
+                                    .mask_gradient = &MaskGradient,
+                                    .attention_workspace = &AttentionForwardWorkspace<Bf16>,
+                                    .attention = &AttentionForward<Bf16>,
+                                    .attention_grad_workspace = &AttentionGradWorkspace<Bf16>,
+                                    .attention_grad = &AttentionGrad<Bf16>};
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "plugins/device_cpu/compute/attention.h"
+#include "plugins/device_cpu/compute/bf16.h"
 #include "plugins/device_cpu/compute/parallel.h"
 
 namespace tenon::cpu {
@@ -32,11 +34,16 @@ struct MaskBf16Args {
   float scale = 1.0f;
 };
 
-// The routines for processors that multiply bf16 (AVX-512 BF16); `workspace` as in Routines.
+// The routines for processors that multiply bf16 (AVX-512 BF16); `workspace` as in Routines. Those for attention stand in
+// the table of FindRoutines in place of the ones that multiply in float.
 struct Bf16Routines {
   int64_t (*gemm_workspace)(const GemmBf16Args&, int64_t threads);
   void (*gemm)(const GemmBf16Args&, float* workspace, const Parallel&);
   void (*mask_gradient)(const MaskBf16Args&, const Parallel&);
+  int64_t (*attention_workspace)(const AttentionArgsOf<Bf16>&, int64_t threads);
+  void (*attention)(const AttentionForwardArgsOf<Bf16>&, float* workspace, const Parallel&);
+  int64_t (*attention_grad_workspace)(const AttentionArgsOf<Bf16>&, int64_t threads);
+  void (*attention_grad)(const AttentionGradArgsOf<Bf16>&, float* workspace, const Parallel&);
 };
 
 // Null where the processor has no such instructions.

@@ -5,6 +5,7 @@
 
 #include "plugins/device_cpu/compute/attention.h"
 #include "plugins/device_cpu/compute/batch_norm.h"
+#include "plugins/device_cpu/compute/bf16.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
 #include "plugins/device_cpu/compute/element_loss.h"
@@ -42,27 +43,40 @@ void MaxPoolGrad(const MaxPoolGradArgs& args, const Parallel& pool);
 void AveragePool(const AveragePoolArgs& args, const Parallel& pool);
 void AveragePoolGrad(const AveragePoolArgs& args, const Parallel& pool);
 
-void BatchNormStats(const BatchNormStatsArgs& args, const Parallel& pool);
-void BatchNormApply(const BatchNormApplyArgs& args, const Parallel& pool);
-void BatchNormGrad(const BatchNormGradArgs& args, const Parallel& pool);
+template <class T>
+void BatchNormStats(const BatchNormStatsArgsOf<T>& args, const Parallel& pool);
+template <class T>
+void BatchNormApply(const BatchNormApplyArgsOf<T>& args, const Parallel& pool);
+template <class T>
+void BatchNormGrad(const BatchNormGradArgsOf<T>& args, const Parallel& pool);
 
 void Softmax(const SoftmaxArgs& args, const Parallel& pool);
 void SoftmaxGrad(const SoftmaxGradArgs& args, const Parallel& pool);
 void CrossEntropy(const CrossEntropyArgs& args, const Parallel& pool);
 void CrossEntropyGrad(const CrossEntropyGradArgs& args, const Parallel& pool);
 
-int64_t AttentionForwardWorkspace(const AttentionArgs& args, int64_t threads);
-void AttentionForward(const AttentionForwardArgs& args, float* workspace, const Parallel& pool);
-int64_t AttentionGradWorkspace(const AttentionArgs& args, int64_t threads);
-void AttentionGrad(const AttentionGradArgs& args, float* workspace, const Parallel& pool);
+template <class T>
+int64_t AttentionForwardWorkspace(const AttentionArgsOf<T>& args, int64_t threads);
+template <class T>
+void AttentionForward(const AttentionForwardArgsOf<T>& args, float* workspace, const Parallel& pool);
+template <class T>
+int64_t AttentionGradWorkspace(const AttentionArgsOf<T>& args, int64_t threads);
+template <class T>
+void AttentionGrad(const AttentionGradArgsOf<T>& args, float* workspace, const Parallel& pool);
 
-void LayerNorm(const LayerNormArgs& args, const Parallel& pool);
-int64_t LayerNormGradWorkspace(const LayerNormGradArgs& args);
-void LayerNormGrad(const LayerNormGradArgs& args, float* workspace, const Parallel& pool);
+template <class T>
+void LayerNorm(const LayerNormArgsOf<T>& args, const Parallel& pool);
+template <class T>
+int64_t LayerNormGradWorkspace(const LayerNormGradArgsOf<T>& args);
+template <class T>
+void LayerNormGrad(const LayerNormGradArgsOf<T>& args, float* workspace, const Parallel& pool);
 
-void Gelu(const GeluArgs& args, const Parallel& pool);
-int64_t GeluGradWorkspace(const GeluGradArgs& args);
-void GeluGrad(const GeluGradArgs& args, float* workspace, const Parallel& pool);
+template <class T>
+void Gelu(const GeluArgsOf<T>& args, const Parallel& pool);
+template <class T>
+int64_t GeluGradWorkspace(const GeluGradArgsOf<T>& args);
+template <class T>
+void GeluGrad(const GeluGradArgsOf<T>& args, float* workspace, const Parallel& pool);
 
 void Gather(const GatherArgs& args, const Parallel& pool);
 void GatherGrad(const GatherGradArgs& args, const Parallel& pool);
@@ -73,11 +87,14 @@ void DropoutGrad(const DropoutGradArgs& args, const Parallel& pool);
 void MaskGradient(const MaskArgs& args, const Parallel& pool);
 bool AllFinite(const FiniteArgs& args);
 void Convert(const ConvertArgs& args, const Parallel& pool);
-void Unary(const UnaryArgs& args, const Parallel& pool);
-void Binary(const BinaryArgs& args, const Parallel& pool);
+template <class T>
+void Unary(const UnaryArgsOf<T>& args, const Parallel& pool);
+template <class T>
+void Binary(const BinaryArgsOf<T>& args, const Parallel& pool);
 void ElementLosses(const ElementLossArgs& args, const Parallel& pool);
 void ElementLossGrad(const ElementLossGradArgs& args, const Parallel& pool);
-void Reduce(const ReduceArgs& args, const Parallel& pool);
+template <class T>
+void Reduce(const ReduceArgsOf<T>& args, const Parallel& pool);
 void TransposeMatrices(const TransposeArgs& args, const Parallel& pool);
 
 void Sgd(const SgdArgs& args, const Parallel& pool);

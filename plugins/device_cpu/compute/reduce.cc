@@ -13,11 +13,12 @@ TENON_INLINE float Larger(float a, float b) { return b > a || b != b ? b : a; }
 // Sums of up to kBlock terms in f32, the blocks in double: long sums keep their digits.
 constexpr int64_t kBlock = 2048;
 
-TENON_INLINE double SumRun(const float* x, int64_t n) {
+template <class T>
+TENON_INLINE double SumRun(const T* x, int64_t n) {
   double total = 0;
   for (int64_t first = 0; first < n; first += kBlock) {
     const int64_t count = Min(kBlock, n - first);
-    const float* p = x + first;
+    const T* p = x + first;
     Vec sum[4] = {Zero(), Zero(), Zero(), Zero()};
     int64_t i = 0;
     for (; i + 4 * kLanes <= count; i += 4 * kLanes)
@@ -29,34 +30,38 @@ TENON_INLINE double SumRun(const float* x, int64_t n) {
   return total;
 }
 
-TENON_INLINE float MaxRun(const float* x, int64_t n, float best) {
+template <class T>
+TENON_INLINE float MaxRun(const T* x, int64_t n, float best) {
   Vec top = Set(best);
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) top = Larger(top, Load(x + i));
   for (int l = 0; l < kLanes; ++l) best = Larger(best, top[l]);
-  for (; i < n; ++i) best = Larger(best, x[i]);
+  for (; i < n; ++i) best = Larger(best, ToFloat(x[i]));
   return best;
 }
 
 // Outputs [outputs.begin, outputs.end), each over runs of r1 neighbours.
-void Runs(const ReduceArgs& a, Range outputs) {
+template <class T>
+void Runs(const ReduceArgsOf<T>& a, Range outputs) {
   for (int64_t o = outputs.begin; o < outputs.end; ++o) {
-    const float* x = a.x + o / a.k1 * a.r0 * a.k1 * a.r1 + o % a.k1 * a.r1;
+    const T* x = a.x + o / a.k1 * a.r0 * a.k1 * a.r1 + o % a.k1 * a.r1;
     if (a.op == ReduceOp::kMax) {
       float best = -__builtin_inff();
       for (int64_t r = 0; r < a.r0; ++r) best = MaxRun(x + r * a.k1 * a.r1, a.r1, best);
-      a.y[o] = best;
+      StorePartial(a.y + o, Set(best), 1);
       continue;
     }
     double sum = 0;
     for (int64_t r = 0; r < a.r0; ++r) sum += SumRun(x + r * a.k1 * a.r1, a.r1);
-    a.y[o] = static_cast<float>(a.op == ReduceOp::kMean ? sum / static_cast<double>(a.r0 * a.r1) : sum);
+    if (a.op == ReduceOp::kMean) sum /= static_cast<double>(a.r0 * a.r1);
+    StorePartial(a.y + o, Set(static_cast<float>(sum)), 1);
   }
 }
 
 // r1 = 1: lanes are neighbouring outputs of one k0.
-void Columns(const ReduceArgs& a, int64_t k0, Range columns) {
-  const float* x = a.x + k0 * a.r0 * a.k1;
+template <class T>
+void Columns(const ReduceArgsOf<T>& a, int64_t k0, Range columns) {
+  const T* x = a.x + k0 * a.r0 * a.k1;
   const Vec scale = Set(a.op == ReduceOp::kMean ? 1.0f / static_cast<float>(a.r0) : 1.0f);
   for (int64_t c = columns.begin; c < columns.end; c += kLanes) {
     const int64_t count = Min(kLanes, columns.end - c);
@@ -77,7 +82,8 @@ void Columns(const ReduceArgs& a, int64_t k0, Range columns) {
 
 }  // namespace
 
-void Reduce(const ReduceArgs& a, const Parallel& pool) {
+template <class T>
+void Reduce(const ReduceArgsOf<T>& a, const Parallel& pool) {
   const double nanoseconds = 0.3 * static_cast<double>(a.k0 * a.r0) * static_cast<double>(a.k1 * a.r1);
   if (a.r1 > 1) {
     const int64_t pieces = Pieces(pool, a.k0 * a.k1, nanoseconds);
@@ -93,5 +99,8 @@ void Reduce(const ReduceArgs& a, const Parallel& pool) {
   const int64_t pieces = Pieces(pool, CeilDiv(a.k1, kLanes), nanoseconds);
   ForEach(pool, pieces, [&](int64_t i) { Columns(a, 0, Piece(a.k1, pieces, i, kLanes)); });
 }
+
+template void Reduce(const ReduceArgsOf<float>&, const Parallel&);
+template void Reduce(const ReduceArgsOf<Bf16>&, const Parallel&);
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

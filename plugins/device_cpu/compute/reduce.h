@@ -9,11 +9,13 @@ enum class ReduceOp : uint32_t { kSum, kMean, kMax };
 
 // y[k0][k1] = over r0, r1 of x[k0][r0][k1][r1], dense. Every reduction over one or two blocks of neighbouring axes has this
 // form, with sizes of 1 where it has less. The maximum of nothing is -infinity; NaN wins.
-struct ReduceArgs {
+template <class T>
+struct ReduceArgsOf {
   ReduceOp op = ReduceOp::kSum;
   int64_t k0 = 1, r0 = 1, k1 = 1, r1 = 1;
-  const float* x = nullptr;
-  float* y = nullptr;
+  const T* x = nullptr;
+  T* y = nullptr;
 };
+using ReduceArgs = ReduceArgsOf<float>;
 
 }  // namespace tenon::cpu

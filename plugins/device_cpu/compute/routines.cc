@@ -30,12 +30,27 @@ bool HasAvx512() {
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 
+// The table of AVX-512, with what this processor multiplies as bf16.
+const Routines* Avx512Routines() {
+  static const Routines routines = [] {
+    Routines all = avx512::kRoutines;
+    if (const Bf16Routines* bf16 = FindBf16Routines()) {
+      all.bf16.attention_workspace = bf16->attention_workspace;
+      all.bf16.attention = bf16->attention;
+      all.bf16.attention_grad_workspace = bf16->attention_grad_workspace;
+      all.bf16.attention_grad = bf16->attention_grad;
+    }
+    return all;
+  }();
+  return &routines;
+}
+
 }  // namespace
 
 const Routines* FindRoutines(std::string_view isa) {
   __builtin_cpu_init();
   const bool any = isa.empty() || isa == "auto";
-  if ((any || isa == "avx512") && HasAvx512()) return &avx512::kRoutines;
+  if ((any || isa == "avx512") && HasAvx512()) return Avx512Routines();
   if ((any || isa == "avx2") && HasAvx2()) return &avx2::kRoutines;
   if (any || isa == "sse2") return &sse2::kRoutines;
   return nullptr;

@@ -6,6 +6,7 @@
 
 #include "plugins/device_cpu/compute/attention.h"
 #include "plugins/device_cpu/compute/batch_norm.h"
+#include "plugins/device_cpu/compute/bf16.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
 #include "plugins/device_cpu/compute/element_loss.h"
@@ -27,9 +28,44 @@ namespace tenon::cpu {
 
 // Every entry is a pure function of its arguments: it allocates nothing, keeps nothing, and gives the same bits for any
 // number of threads. `workspace` has at least the bytes that the matching *_workspace entry tells, aligned to 64.
+
+// Routines whose tensors are of T, float or Bf16. They compute in float; parameters and statistics are float.
+template <class T>
+struct RoutinesOf {
+  void (*batch_norm_stats)(const BatchNormStatsArgsOf<T>&, const Parallel&);
+  void (*batch_norm_apply)(const BatchNormApplyArgsOf<T>&, const Parallel&);
+  void (*batch_norm_grad)(const BatchNormGradArgsOf<T>&, const Parallel&);
+
+  int64_t (*attention_workspace)(const AttentionArgsOf<T>&, int64_t threads);
+  void (*attention)(const AttentionForwardArgsOf<T>&, float* workspace, const Parallel&);
+  int64_t (*attention_grad_workspace)(const AttentionArgsOf<T>&, int64_t threads);
+  void (*attention_grad)(const AttentionGradArgsOf<T>&, float* workspace, const Parallel&);
+
+  void (*layer_norm)(const LayerNormArgsOf<T>&, const Parallel&);
+  int64_t (*layer_norm_grad_workspace)(const LayerNormGradArgsOf<T>&);
+  void (*layer_norm_grad)(const LayerNormGradArgsOf<T>&, float* workspace, const Parallel&);
+
+  void (*gelu)(const GeluArgsOf<T>&, const Parallel&);
+  int64_t (*gelu_grad_workspace)(const GeluGradArgsOf<T>&);
+  void (*gelu_grad)(const GeluGradArgsOf<T>&, float* workspace, const Parallel&);
+
+  void (*unary)(const UnaryArgsOf<T>&, const Parallel&);
+  void (*binary)(const BinaryArgsOf<T>&, const Parallel&);
+  void (*reduce)(const ReduceArgsOf<T>&, const Parallel&);
+};
+
 struct Routines {
   const char* isa;  // "sse2", "avx2", "avx512"
   int lanes;        // floats in a vector
+  RoutinesOf<float> f32;
+  RoutinesOf<Bf16> bf16;
+  template <class T>
+  const RoutinesOf<T>& of() const {
+    if constexpr (sizeof(T) == sizeof(float))
+      return f32;
+    else
+      return bf16;
+  }
 
   int64_t (*gemm_workspace)(const GemmArgs&, int64_t threads);
   void (*gemm)(const GemmArgs&, float* workspace, const Parallel&);
@@ -49,27 +85,10 @@ struct Routines {
   void (*average_pool)(const AveragePoolArgs&, const Parallel&);
   void (*average_pool_grad)(const AveragePoolArgs&, const Parallel&);
 
-  void (*batch_norm_stats)(const BatchNormStatsArgs&, const Parallel&);
-  void (*batch_norm_apply)(const BatchNormApplyArgs&, const Parallel&);
-  void (*batch_norm_grad)(const BatchNormGradArgs&, const Parallel&);
-
   void (*softmax)(const SoftmaxArgs&, const Parallel&);
   void (*softmax_grad)(const SoftmaxGradArgs&, const Parallel&);
   void (*cross_entropy)(const CrossEntropyArgs&, const Parallel&);
   void (*cross_entropy_grad)(const CrossEntropyGradArgs&, const Parallel&);
-
-  int64_t (*attention_workspace)(const AttentionArgs&, int64_t threads);
-  void (*attention)(const AttentionForwardArgs&, float* workspace, const Parallel&);
-  int64_t (*attention_grad_workspace)(const AttentionArgs&, int64_t threads);
-  void (*attention_grad)(const AttentionGradArgs&, float* workspace, const Parallel&);
-
-  void (*layer_norm)(const LayerNormArgs&, const Parallel&);
-  int64_t (*layer_norm_grad_workspace)(const LayerNormGradArgs&);
-  void (*layer_norm_grad)(const LayerNormGradArgs&, float* workspace, const Parallel&);
-
-  void (*gelu)(const GeluArgs&, const Parallel&);
-  int64_t (*gelu_grad_workspace)(const GeluGradArgs&);
-  void (*gelu_grad)(const GeluGradArgs&, float* workspace, const Parallel&);
 
   void (*gather)(const GatherArgs&, const Parallel&);
   void (*gather_grad)(const GatherGradArgs&, const Parallel&);
@@ -80,11 +99,8 @@ struct Routines {
   void (*mask_gradient)(const MaskArgs&, const Parallel&);
   bool (*all_finite)(const FiniteArgs&);
   void (*convert)(const ConvertArgs&, const Parallel&);
-  void (*unary)(const UnaryArgs&, const Parallel&);
-  void (*binary)(const BinaryArgs&, const Parallel&);
   void (*element_loss)(const ElementLossArgs&, const Parallel&);
   void (*element_loss_grad)(const ElementLossGradArgs&, const Parallel&);
-  void (*reduce)(const ReduceArgs&, const Parallel&);
   void (*transpose)(const TransposeArgs&, const Parallel&);
 
   void (*sgd)(const SgdArgs&, const Parallel&);

@@ -1,6 +1,6 @@
 // The table of the routines compiled for one instruction set.
 #include "plugins/device_cpu/compute/isa_functions.h"
-#include "plugins/device_cpu/compute/routines.h"
+#include "plugins/device_cpu/compute/routines_of.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
 
@@ -11,6 +11,8 @@ extern const Routines kRoutines;
 const Routines kRoutines = {
     .isa = TENON_CPU_TEXT(TENON_CPU_ISA),
     .lanes = TENON_CPU_LANES,
+    .f32 = kRoutinesOf<float>,
+    .bf16 = kRoutinesOf<Bf16>,
     .gemm_workspace = &GemmWorkspace,
     .gemm = &Gemm,
     .conv_pool_forward_workspace = &ConvPoolForwardWorkspace,
@@ -25,23 +27,10 @@ const Routines kRoutines = {
     .max_pool_grad = &MaxPoolGrad,
     .average_pool = &AveragePool,
     .average_pool_grad = &AveragePoolGrad,
-    .batch_norm_stats = &BatchNormStats,
-    .batch_norm_apply = &BatchNormApply,
-    .batch_norm_grad = &BatchNormGrad,
     .softmax = &Softmax,
     .softmax_grad = &SoftmaxGrad,
     .cross_entropy = &CrossEntropy,
     .cross_entropy_grad = &CrossEntropyGrad,
-    .attention_workspace = &AttentionForwardWorkspace,
-    .attention = &AttentionForward,
-    .attention_grad_workspace = &AttentionGradWorkspace,
-    .attention_grad = &AttentionGrad,
-    .layer_norm = &LayerNorm,
-    .layer_norm_grad_workspace = &LayerNormGradWorkspace,
-    .layer_norm_grad = &LayerNormGrad,
-    .gelu = &Gelu,
-    .gelu_grad_workspace = &GeluGradWorkspace,
-    .gelu_grad = &GeluGrad,
     .gather = &Gather,
     .gather_grad = &GatherGrad,
     .copy_rows = &CopyRows,
@@ -50,11 +39,8 @@ const Routines kRoutines = {
     .mask_gradient = &MaskGradient,
     .all_finite = &AllFinite,
     .convert = &Convert,
-    .unary = &Unary,
-    .binary = &Binary,
     .element_loss = &ElementLosses,
     .element_loss_grad = &ElementLossGrad,
-    .reduce = &Reduce,
     .transpose = &TransposeMatrices,
     .sgd = &Sgd,
     .adam = &Adam,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "plugins/device_cpu/compute/bf16.h"
 #include "plugins/device_cpu/compute/parallel.h"
 
 #if defined(__AVX2__)
@@ -30,6 +31,7 @@ constexpr int kAccumulators = kLanes == 16 ? 24 : 12;
 
 typedef float Vec __attribute__((vector_size(kLanes * 4)));
 typedef int32_t IVec __attribute__((vector_size(kLanes * 4)));
+typedef uint32_t UVec __attribute__((vector_size(kLanes * 4)));
 typedef uint8_t BVec __attribute__((vector_size(kLanes)));
 typedef float VecAny __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
 typedef int32_t IVecAny __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
@@ -82,6 +84,80 @@ TENON_INLINE void StorePartial(float* p, Vec v, int64_t n) {
     p += piece;
     from += piece;
   }
+#endif
+}
+
+// bf16 in memory, float in a vector: routines over both are templates of the element type. Stores round to nearest even;
+// infinities and NaN stay.
+TENON_INLINE float ToFloat(float x) { return x; }
+TENON_INLINE float ToFloat(Bf16 x) { return __builtin_bit_cast(float, static_cast<uint32_t>(x.bits) << 16); }
+
+TENON_INLINE Vec Load(const Bf16* p) {
+#if TENON_CPU_LANES == 16 && defined(__AVX512F__)
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i_u*>(p)));
+  return reinterpret_cast<Vec>(_mm512_slli_epi32(wide, 16));
+#elif TENON_CPU_LANES == 8 && defined(__AVX2__)
+  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i_u*>(p)));
+  return reinterpret_cast<Vec>(_mm256_slli_epi32(wide, 16));
+#elif TENON_CPU_LANES == 4 && defined(__SSE2__)
+  const __m128i half = _mm_loadl_epi64(reinterpret_cast<const __m128i_u*>(p));
+  return reinterpret_cast<Vec>(_mm_unpacklo_epi16(_mm_setzero_si128(), half));
+#else
+  Vec v;
+  TENON_UNROLL for (int i = 0; i < kLanes; ++i) v[i] = ToFloat(p[i]);
+  return v;
+#endif
+}
+
+TENON_INLINE Vec LoadPartial(const Bf16* p, int64_t n) {
+  if (n >= kLanes) return Load(p);
+#if TENON_CPU_LANES == 16 && defined(__AVX512F__)
+  const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1), p));
+  return reinterpret_cast<Vec>(_mm512_slli_epi32(wide, 16));
+#else
+  alignas(64) Bf16 buffer[kLanes] = {};
+  for (int64_t i = 0; i < n; ++i) buffer[i] = p[i];
+  return Load(buffer);
+#endif
+}
+
+// Lanes as signed numbers of 16 bits, those of the rounded floats.
+TENON_INLINE IVec RoundToBf16(Vec v) {
+  const IVec bits = Bits(v);
+  const UVec up = reinterpret_cast<UVec>(bits) + (reinterpret_cast<UVec>(bits >> 16 & 1) + 0x7fffu);
+  const IVec rounded = reinterpret_cast<IVec>(up) >> 16, quiet = bits >> 16 | 0x40;
+  return v != v ? quiet : rounded;
+}
+
+TENON_INLINE void Store(Bf16* p, Vec v) {
+#if TENON_CPU_LANES == 16 && defined(__AVX512BF16__)
+  _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(p),
+                      reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(v))));
+#elif TENON_CPU_LANES == 16 && defined(__AVX512F__)
+  _mm256_storeu_si256(reinterpret_cast<__m256i_u*>(p),
+                      _mm512_cvtepi32_epi16(reinterpret_cast<__m512i>(RoundToBf16(v))));
+#elif TENON_CPU_LANES == 8 && defined(__AVX2__)
+  const __m256i lanes = reinterpret_cast<__m256i>(RoundToBf16(v));
+  _mm_storeu_si128(reinterpret_cast<__m128i_u*>(p),
+                   _mm_packs_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1)));
+#elif TENON_CPU_LANES == 4 && defined(__SSE2__)
+  const __m128i lanes = reinterpret_cast<__m128i>(RoundToBf16(v));
+  _mm_storel_epi64(reinterpret_cast<__m128i_u*>(p), _mm_packs_epi32(lanes, lanes));
+#else
+  const IVec lanes = RoundToBf16(v);
+  TENON_UNROLL for (int i = 0; i < kLanes; ++i) p[i].bits = static_cast<uint16_t>(lanes[i]);
+#endif
+}
+
+TENON_INLINE void StorePartial(Bf16* p, Vec v, int64_t n) {
+  if (n >= kLanes) return Store(p, v);
+  alignas(64) Bf16 buffer[kLanes];
+  Store(buffer, v);
+#if TENON_CPU_LANES == 16 && defined(__AVX512F__)
+  _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << n) - 1),
+                           _mm256_load_si256(reinterpret_cast<const __m256i*>(buffer)));
+#else
+  for (int64_t i = 0; i < n; ++i) p[i] = buffer[i];
 #endif
 }
 

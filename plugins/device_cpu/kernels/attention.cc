@@ -7,8 +7,9 @@ namespace tenon::cpu {
 namespace {
 
 // Sizes and places of the operands; k and v are those of q when it is packed. False: they do not fit the attributes.
+template <class T>
 struct Layout {
-  AttentionArgs args;
+  AttentionArgsOf<T> args;
   bool packed = false;
   int64_t k_start = 0, v_start = 0;  // in q, when packed
 };
@@ -19,10 +20,10 @@ AttentionOperand Place(int64_t heads_attribute, int64_t heads, int64_t length, i
 }
 
 // `first` is the number of Q among the inputs.
-template <class Args>
-Layout LayoutOf(const Args& args, uint32_t first, int64_t heads, double scale) {
-  Layout out;
-  AttentionArgs& a = out.args;
+template <class T>
+Layout<T> LayoutOf(const sdk::PlanArgs& args, uint32_t first, int64_t heads, double scale) {
+  Layout<T> out;
+  AttentionArgsOf<T>& a = out.args;
   const sdk::Dims q = args.input(first).dims();
   out.packed = !args.has_input(first + 1);
   a.batch = q[0];
@@ -47,7 +48,8 @@ Layout LayoutOf(const Args& args, uint32_t first, int64_t heads, double scale) {
 }
 
 // Strides of a mask that broadcasts to [batch, heads, queries, keys].
-void PlaceMask(sdk::Dims mask, AttentionArgs& a) {
+template <class T>
+void PlaceMask(sdk::Dims mask, AttentionArgsOf<T>& a) {
   const int64_t full[4] = {a.batch, a.heads, a.queries, a.keys};
   int64_t step = 1;
   for (uint32_t i = 0; i < mask.size(); ++i) {
@@ -57,6 +59,7 @@ void PlaceMask(sdk::Dims mask, AttentionArgs& a) {
   }
 }
 
+template <class T>
 class AttentionBase : public CpuKernel {
  public:
   int32_t Create(const sdk::Query& query, sdk::Error&) {
@@ -70,10 +73,8 @@ class AttentionBase : public CpuKernel {
 
  protected:
   static bool Takes(const sdk::Query& query, uint32_t first, sdk::Reason& reason) {
-    for (uint32_t i = first; i < first + 3; ++i) {
-      if (query.has_input(i) && query.input(i).dtype() != TENON_DTYPE_F32)
-        return reason.No("Input ", i, " is ", sdk::DTypeName(query.input(i).dtype()), "; this kernel takes f32.");
-    }
+    for (uint32_t i = first; i < first + 3; ++i)
+      if (!IsOf<T>(query, i, reason)) return false;
     if (!query.has_input(first + 3)) return true;
     const uint32_t mask = query.input(first + 3).dtype();
     return mask == TENON_DTYPE_F32 || mask == TENON_DTYPE_BOOL ||
@@ -81,7 +82,7 @@ class AttentionBase : public CpuKernel {
   }
 
   void PlanOperands(const sdk::PlanArgs& args, uint32_t first) {
-    layout_ = LayoutOf(args, first, heads_, scale_);
+    layout_ = LayoutOf<T>(args, first, heads_, scale_);
     layout_.args.causal = causal_;
     layout_.args.dropout = dropout_;
     first_ = first;
@@ -89,11 +90,11 @@ class AttentionBase : public CpuKernel {
     SetThreads(args);
   }
 
-  AttentionArgs Operands(const sdk::Call& call) const {
-    AttentionArgs a = layout_.args;
-    a.q = call.in<float>(first_);
-    a.k = layout_.packed ? a.q + layout_.k_start : call.in<float>(first_ + 1);
-    a.v = layout_.packed ? a.q + layout_.v_start : call.in<float>(first_ + 2);
+  AttentionArgsOf<T> Operands(const sdk::Call& call) const {
+    AttentionArgsOf<T> a = layout_.args;
+    a.q = call.in<T>(first_);
+    a.k = layout_.packed ? a.q + layout_.k_start : call.in<T>(first_ + 1);
+    a.v = layout_.packed ? a.q + layout_.v_start : call.in<T>(first_ + 2);
     if (call.has_input(first_ + 3)) {
       if (call.input(first_ + 3).dtype() == TENON_DTYPE_F32)
         a.mask = call.in<float>(first_ + 3);
@@ -103,7 +104,7 @@ class AttentionBase : public CpuKernel {
     return a;
   }
 
-  Layout layout_;
+  Layout<T> layout_;
 
  private:
   int64_t heads_ = 0;
@@ -113,48 +114,57 @@ class AttentionBase : public CpuKernel {
 };
 
 // (Q, K, V, Mask) -> Y, LogSumExp, Random.
-class Attention : public AttentionBase {
+template <class T>
+class Attention : public AttentionBase<T> {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return Takes(query, 0, reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    return AttentionBase<T>::Takes(query, 0, reason);
+  }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    PlanOperands(args, 0);
-    result.Workspace(static_cast<uint64_t>(routines().attention_workspace(layout_.args, threads_)));
+    this->PlanOperands(args, 0);
+    result.Workspace(
+        static_cast<uint64_t>(this->template routines_of<T>().attention_workspace(this->layout_.args, this->threads_)));
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    AttentionForwardArgs f{Operands(call), call.out<float>(0), call.has_output(1) ? call.out<float>(1) : nullptr};
+    AttentionForwardArgsOf<T> f{this->Operands(call), call.out<T>(0),
+                                call.has_output(1) ? call.out<float>(1) : nullptr};
     f.of.random_key = call.rng_key(), f.of.random_offset = call.rng_offset();
     if (call.has_output(2)) {
       call.out<int64_t>(2)[0] = static_cast<int64_t>(call.rng_key());
       call.out<int64_t>(2)[1] = static_cast<int64_t>(call.rng_offset());
     }
-    KernelPool pool(host(), error, threads_);
-    routines().attention(f, call.workspace<float>(), pool.parallel());
+    KernelPool pool(this->host(), error, this->threads_);
+    this->template routines_of<T>().attention(f, call.workspace<float>(), pool.parallel());
     return pool.code();
   }
 };
 
 // (dY, Y, LogSumExp, Random, Q, K, V, Mask) -> dQ, dK, dV; packed: dQ alone.
-class AttentionGrad : public AttentionBase {
+template <class T>
+class AttentionGrad : public AttentionBase<T> {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return Takes(query, 4, reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    return AttentionBase<T>::Takes(query, 4, reason);
+  }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    PlanOperands(args, 4);
-    result.Workspace(static_cast<uint64_t>(routines().attention_grad_workspace(layout_.args, threads_)));
+    this->PlanOperands(args, 4);
+    result.Workspace(static_cast<uint64_t>(
+        this->template routines_of<T>().attention_grad_workspace(this->layout_.args, this->threads_)));
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    AttentionGradArgs g;
-    g.of = Operands(call);
-    g.dy = call.in<float>(0), g.y = call.in<float>(1), g.log_sum = call.in<float>(2);
+    AttentionGradArgsOf<T> g;
+    g.of = this->Operands(call);
+    g.dy = call.in<T>(0), g.y = call.in<T>(1), g.log_sum = call.in<float>(2);
     g.of.random_key = static_cast<uint64_t>(call.in<int64_t>(3)[0]);
     g.of.random_offset = static_cast<uint64_t>(call.in<int64_t>(3)[1]);
-    const auto out = [&](uint32_t i) { return call.has_output(i) ? call.out<float>(i) : nullptr; };
+    const auto out = [&](uint32_t i) { return call.has_output(i) ? call.out<T>(i) : nullptr; };
     g.dq = out(0);
-    g.dk = layout_.packed ? g.dq + layout_.k_start : out(1);
-    g.dv = layout_.packed ? g.dq + layout_.v_start : out(2);
-    KernelPool pool(host(), error, threads_);
-    routines().attention_grad(g, call.workspace<float>(), pool.parallel());
+    g.dk = this->layout_.packed ? g.dq + this->layout_.k_start : out(1);
+    g.dv = this->layout_.packed ? g.dq + this->layout_.v_start : out(2);
+    KernelPool pool(this->host(), error, this->threads_);
+    this->template routines_of<T>().attention_grad(g, call.workspace<float>(), pool.parallel());
     return pool.code();
   }
 };
@@ -162,8 +172,8 @@ class AttentionGrad : public AttentionBase {
 }  // namespace
 
 void AddAttentionKernels(KernelList& kernels) {
-  kernels.push_back(Def<Attention>("tenon", "ScaledDotProductAttention", "attention"));
-  kernels.push_back(Def<AttentionGrad>("tenon", "ScaledDotProductAttentionGrad", "attention_grad"));
+  AddOfBoth<Attention>(kernels, "tenon", "ScaledDotProductAttention", "attention_bf16");
+  AddOfBoth<AttentionGrad>(kernels, "tenon", "ScaledDotProductAttentionGrad", "attention_grad_bf16");
 }
 
 }  // namespace tenon::cpu

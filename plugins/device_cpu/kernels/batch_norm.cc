@@ -1,6 +1,8 @@
 // BatchNormalization, inference and training, alone and with what follows it (Relu, Clip, or an addition and Relu), and the
 // gradients.
+#include <bit>
 #include <cmath>
+#include <deque>
 #include <limits>
 
 #include "plugins/device_cpu/kernels/support.h"
@@ -11,6 +13,8 @@ namespace {
 constexpr std::string_view kRelu = "BatchNormRelu", kClip = "BatchNormClip", kAddRelu = "BatchNormAddRelu";
 constexpr std::string_view kReluGrad = "BatchNormReluGrad", kClipGrad = "BatchNormClipGrad";
 constexpr std::string_view kAddReluGrad = "BatchNormAddReluGrad";
+// BatchNormalization of bf16 or f16 with statistics and parameters in f32: what mixed precision makes with two Casts.
+constexpr std::string_view kMixed = "BatchNormMixed", kMixedGrad = "BatchNormMixedGrad";
 
 // What an operator type of this file means.
 struct Variant {
@@ -19,7 +23,7 @@ struct Variant {
 Variant VariantOf(std::string_view op_type) {
   const auto is = [&](std::string_view a, std::string_view b) { return op_type == a || op_type == b; };
   const bool clip = is(kClip, kClipGrad), add = is(kAddRelu, kAddReluGrad), relu = add || is(kRelu, kReluGrad);
-  return {relu || clip, relu, clip, add};
+  return {relu || clip || is(kMixed, kMixedGrad), relu, clip, add};
 }
 
 // Attributes of the normalisation in a fused node are those of the pattern's value %n.
@@ -40,20 +44,35 @@ double Cost(sdk::Value x) { return x.dims().Known() ? 1.0 * static_cast<double>(
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+float FloatOf(float x) { return x; }
+float FloatOf(Bf16 x) { return std::bit_cast<float>(uint32_t{x.bits} << 16); }
+
+// Images, and what follows them in a fused operator, are of T; inputs `first` to `last` are parameters and statistics.
+template <class T>
+bool Takes(const sdk::Query& query, uint32_t first, uint32_t last, sdk::Reason& reason) {
+  for (uint32_t i = 0; i < query.input_count(); ++i) {
+    const bool parameter = i >= first && i <= last;
+    if (!(parameter ? IsOf<float>(query, i, reason) : IsOf<T>(query, i, reason))) return false;
+  }
+  return true;
+}
+
 // Bounds of a Clip are inputs `first` and `first + 1`, each of which may be absent.
+template <class T>
 BatchNormLimits LimitsOf(const Variant& v, const sdk::Call& call, uint32_t first) {
   if (v.relu) return {true, 0.0f, kInfinity};
   if (!v.clip) return {};
   const auto bound = [&](uint32_t input, float absent) {
-    return call.has_input(input) ? *call.in<float>(input) : absent;
+    return call.has_input(input) ? FloatOf(*call.in<T>(input)) : absent;
   };
   return {true, bound(first, -kInfinity), bound(first + 1, kInfinity)};
 }
 
 // Inputs x, scale, bias, mean, var [, min, max | , residual]; outputs y, new mean and var, and the statistics that y used.
+template <class T>
 class BatchNorm : public CpuKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return Takes<T>(query, 1, 4, reason); }
 
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const bool add = VariantOf(query.op_type()).add;
@@ -90,7 +109,7 @@ class BatchNorm : public CpuKernel {
     const float *old_mean = call.in<float>(3), *old_var = call.in<float>(4);
     KernelPool pool(host(), error, threads_);
     if (training_) {
-      routines().batch_norm_stats({shape_, call.in<float>(0), mean, var}, pool.parallel());
+      routines_of<T>().batch_norm_stats({shape_, call.in<T>(0), mean, var}, pool.parallel());
     } else {
       for (int64_t c = 0; c < channels; ++c) mean[c] = old_mean[c], var[c] = old_var[c];
     }
@@ -104,13 +123,13 @@ class BatchNorm : public CpuKernel {
       blend(1, old_mean, mean);
       blend(2, old_var, var);
     }
-    BatchNormApplyArgs a;
-    a.shape = shape_, a.x = call.in<float>(0), a.mean = mean, a.inv_std = inv_std;
+    BatchNormApplyArgsOf<T> a;
+    a.shape = shape_, a.x = call.in<T>(0), a.mean = mean, a.inv_std = inv_std;
     a.scale = call.in<float>(1), a.bias = call.in<float>(2);
-    if (variant_.add) a.residual = call.in<float>(5);
-    a.limits = LimitsOf(variant_, call, 5);
-    a.y = call.out<float>(0);
-    routines().batch_norm_apply(a, pool.parallel());
+    if (variant_.add) a.residual = call.in<T>(5);
+    a.limits = LimitsOf<T>(variant_, call, 5);
+    a.y = call.out<T>(0);
+    routines_of<T>().batch_norm_apply(a, pool.parallel());
     return pool.code();
   }
 
@@ -129,9 +148,12 @@ struct GradInputs {
 };
 constexpr GradInputs kPlainInputs = {1, 2, 3, 4, 0}, kFusedInputs = {0, 1, 3, 4, 5};
 
+template <class T>
 class BatchNormGrad : public CpuKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    return VariantOf(query.op_type()).fused ? Takes<T>(query, 1, 4, reason) : Takes<T>(query, 2, 4, reason);
+  }
 
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const Variant v = VariantOf(query.op_type());
@@ -165,23 +187,23 @@ class BatchNormGrad : public CpuKernel {
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
     float* const space = call.workspace<float>();
-    BatchNormGradArgs a;
+    BatchNormGradArgsOf<T> a;
     a.shape = shape_, a.training = training_;
-    a.dy = call.in<float>(in_.dy), a.x = call.in<float>(in_.x), a.scale = call.in<float>(in_.scale);
+    a.dy = call.in<T>(in_.dy), a.x = call.in<T>(in_.x), a.scale = call.in<float>(in_.scale);
     a.mean = call.in<float>(in_.mean), a.inv_std = call.in<float>(in_.inv_std);
     if (variant_.fused) a.bias = call.in<float>(2);
-    if (variant_.add) a.y = call.in<float>(6);
+    if (variant_.add) a.y = call.in<T>(6);
     a.mask = variant_.add    ? BatchNormMask::kOutputAboveZero
              : variant_.relu ? BatchNormMask::kAboveZero
              : variant_.clip ? BatchNormMask::kInside
                              : BatchNormMask::kNone;
-    a.limits = LimitsOf(variant_, call, 6);
-    a.dx = call.has_output(0) ? call.out<float>(0) : nullptr;
+    a.limits = LimitsOf<T>(variant_, call, 6);
+    a.dx = call.has_output(0) ? call.out<T>(0) : nullptr;
     a.d_scale = call.has_output(1) ? call.out<float>(1) : space;
     a.d_bias = call.has_output(2) ? call.out<float>(2) : space + shape_.channels;
-    a.d_residual = call.has_output(3) ? call.out<float>(3) : nullptr;
+    a.d_residual = call.has_output(3) ? call.out<T>(3) : nullptr;
     KernelPool pool(host(), error, threads_);
-    routines().batch_norm_grad(a, pool.parallel());
+    routines_of<T>().batch_norm_grad(a, pool.parallel());
     return pool.code();
   }
 
@@ -220,52 +242,69 @@ constexpr tenon_paired_gradient Paired(std::string_view op_type, const tenon_gra
   return g;
 }
 constexpr tenon_paired_gradient kReluGradient = Paired(kReluGrad, kSources, 3);
+constexpr tenon_paired_gradient kMixedGradient = Paired(kMixedGrad, kSources, 3);
 constexpr tenon_paired_gradient kClipGradient = Paired(kClipGrad, kClipSources, 3);
 constexpr tenon_paired_gradient kAddReluGradient = Paired(kAddReluGrad, kAddSources, 4);
 
 constexpr tenon_saved_def kStatistics[] = {sdk::SavedValue("mean", TENON_DTYPE_F32, "s"),
                                            sdk::SavedValue("inv_std", TENON_DTYPE_F32, "s")};
 
+// A normalisation %n of %x and what follows it, read from %y.
+struct FusedNorm {
+  std::string name;
+  std::string_view op_type;
+  std::string inputs, next, result;
+  int32_t priority;
+  const tenon_paired_gradient* gradient;
+};
+
+// In training the new statistics are results too; in inference there are none, and nobody asks for gradients. Mixed
+// precision puts a Cast before the normalisation and one behind it.
+std::string PatternOf(const FusedNorm& f, bool mixed, bool training) {
+  std::string next = f.next, result = f.result;
+  for (std::string* text : {&next, &result})
+    if (const size_t at = text->find("%y"); at != std::string::npos) text->replace(at, 2, mixed ? "%c" : "%n");
+  return "pattern(%x, %s, %b, %m, %v" + f.inputs + ") { " + (mixed ? "%f = Cast(%x) {to=1} " : "") + "%n" +
+         (training ? ", %nm, %nv" : "") + " = BatchNormalization(" + (mixed ? "%f" : "%x") + ", %s, %b, %m, %v) " +
+         (training ? "{training_mode=1} " : "{training_mode=0} ") + (mixed ? "%c = Cast(%n) " : "") + next +
+         " return " + result + (training ? ", %nm, %nv }" : " }");
+}
+
+// Texts live as long as the table that points to them.
+std::string_view Kept(std::string text) {
+  static std::deque<std::string> texts;
+  return texts.emplace_back(std::move(text));
+}
+
 }  // namespace
 
 void AddBatchNormKernels(KernelList& kernels) {
-  kernels.push_back(Def<BatchNorm>("", "BatchNormalization", "batch_norm"));
-  kernels.push_back(Def<BatchNormGrad>("tenon", "BatchNormalizationGrad", "batch_norm_grad"));
-  for (const std::string_view op_type : {kRelu, kClip, kAddRelu})
-    kernels.push_back(Def<BatchNorm>(kDomain, op_type, "batch_norm_fused"));
-  for (const std::string_view op_type : {kReluGrad, kClipGrad, kAddReluGrad})
-    kernels.push_back(Def<BatchNormGrad>(kDomain, op_type, "batch_norm_fused_grad"));
+  AddOfBoth<BatchNorm>(kernels, "", "BatchNormalization", "batch_norm_bf16");
+  AddOfBoth<BatchNormGrad>(kernels, "tenon", "BatchNormalizationGrad", "batch_norm_grad_bf16");
+  for (const std::string_view op_type : {kRelu, kClip, kAddRelu, kMixed})
+    AddOfBoth<BatchNorm>(kernels, kDomain, op_type, "batch_norm_fused_bf16");
+  for (const std::string_view op_type : {kReluGrad, kClipGrad, kAddReluGrad, kMixedGrad})
+    AddOfBoth<BatchNormGrad>(kernels, kDomain, op_type, "batch_norm_fused_grad_bf16");
 }
 
 void AddBatchNormFused(FusedList& fused) {
-  // In training the new statistics are results too; in inference there are none, and nobody asks for gradients.
-#define TENON_NORM_TRAINING "%n, %nm, %nv = BatchNormalization(%x, %s, %b, %m, %v) {training_mode=1} "
-#define TENON_NORM_INFERENCE "%n = BatchNormalization(%x, %s, %b, %m, %v) {training_mode=0} "
-  const auto add = [&](const char* name, std::string_view pattern, std::string_view op_type, int32_t priority,
-                       const tenon_paired_gradient* gradient) {
-    sdk::FusedBuilder builder(name, pattern, kDomain, op_type, kDeviceKind);
-    builder.Priority(priority);
-    if (gradient != nullptr) builder.Saved(kStatistics).Gradient(gradient);
+  const auto add = [&](const FusedNorm& f, bool mixed, bool training) {
+    const std::string name = f.name + (mixed ? "_mixed" : "") + (training ? "" : "_inference");
+    sdk::FusedBuilder builder(Kept(name), Kept(PatternOf(f, mixed, training)), kDomain, f.op_type, kDeviceKind);
+    builder.Priority(f.priority);
+    if (training) builder.Saved(kStatistics).Gradient(f.gradient);
+    if (mixed) builder.Match<&KeepsShortFormat>();
     fused.push_back(builder);
   };
-  add("batch_norm_add_relu",
-      "pattern(%x, %s, %b, %m, %v, %z) { " TENON_NORM_TRAINING "%a = Add(%n, %z) %r = Relu(%a) return %r, %nm, %nv }",
-      kAddRelu, 20, &kAddReluGradient);
-  add("batch_norm_relu", "pattern(%x, %s, %b, %m, %v) { " TENON_NORM_TRAINING "%r = Relu(%n) return %r, %nm, %nv }",
-      kRelu, 10, &kReluGradient);
-  add("batch_norm_clip",
-      "pattern(%x, %s, %b, %m, %v, %lo?, %hi?) { " TENON_NORM_TRAINING "%r = Clip(%n, %lo, %hi) return %r, %nm, %nv }",
-      kClip, 10, &kClipGradient);
-  add("batch_norm_add_relu_inference",
-      "pattern(%x, %s, %b, %m, %v, %z) { " TENON_NORM_INFERENCE "%a = Add(%n, %z) %r = Relu(%a) return %r }", kAddRelu,
-      20, nullptr);
-  add("batch_norm_relu_inference", "pattern(%x, %s, %b, %m, %v) { " TENON_NORM_INFERENCE "%r = Relu(%n) return %r }",
-      kRelu, 10, nullptr);
-  add("batch_norm_clip_inference",
-      "pattern(%x, %s, %b, %m, %v, %lo?, %hi?) { " TENON_NORM_INFERENCE "%r = Clip(%n, %lo, %hi) return %r }", kClip,
-      10, nullptr);
-#undef TENON_NORM_TRAINING
-#undef TENON_NORM_INFERENCE
+  const FusedNorm followed[] = {
+      {"batch_norm_add_relu", kAddRelu, ", %z", "%a = Add(%y, %z) %r = Relu(%a)", "%r", 20, &kAddReluGradient},
+      {"batch_norm_relu", kRelu, "", "%r = Relu(%y)", "%r", 10, &kReluGradient},
+      {"batch_norm_clip", kClip, ", %lo?, %hi?", "%r = Clip(%y, %lo, %hi)", "%r", 10, &kClipGradient}};
+  for (const FusedNorm& f : followed)
+    for (const bool training : {true, false})
+      for (const bool mixed : {false, true}) add(f, mixed, training);
+  const FusedNorm alone{"batch_norm", kMixed, "", "", "%y", 5, &kMixedGradient};
+  for (const bool training : {true, false}) add(alone, true, training);
 }
 
 }  // namespace tenon::cpu

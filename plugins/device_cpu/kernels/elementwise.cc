@@ -42,9 +42,10 @@ void SetOperator(const Names& names, const sdk::Query& query, Args& args) {
   }
 }
 
+template <class T>
 class UnaryKernel : public CpuKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllOf<T>(query, reason); }
 
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const double cost = 0.3 * Elements(query.input(0));
@@ -63,17 +64,17 @@ class UnaryKernel : public CpuKernel {
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    UnaryArgs a = args_;
-    a.x = call.in<float>(0);
-    a.y = call.out<float>(0);
+    UnaryArgsOf<T> a = args_;
+    a.x = call.in<T>(0);
+    a.y = call.out<T>(0);
     KernelPool pool(host(), error, threads_);
-    routines().unary(a, pool.parallel());
+    routines_of<T>().unary(a, pool.parallel());
     return pool.code();
   }
 
  private:
   static constexpr tenon_alias_pair kInPlace = {0, 0, TENON_ALIAS_MAY, 0};
-  UnaryArgs args_;
+  UnaryArgsOf<T> args_;
 };
 
 struct BinaryName {
@@ -101,7 +102,8 @@ constexpr BinaryName kBinary[] = {{"", "Add", BinaryOp::kAdd},
                                   {"", "PRelu", BinaryOp::kPRelu}};
 
 // Broadcast of two shapes, neighbouring dims that behave alike merged into one. False: too many dims remain.
-bool Collapse(sdk::Dims a, sdk::Dims b, sdk::Dims out, BinaryArgs& p) {
+template <class T>
+bool Collapse(sdk::Dims a, sdk::Dims b, sdk::Dims out, BinaryArgsOf<T>& p) {
   p.rank = 0;
   const uint32_t rank = out.size();
   const auto size = [&](sdk::Dims d, uint32_t axis) { return axis + d.size() < rank ? 1 : d[axis + d.size() - rank]; };
@@ -130,12 +132,13 @@ bool Collapse(sdk::Dims a, sdk::Dims b, sdk::Dims out, BinaryArgs& p) {
   return true;
 }
 
+template <class T>
 class BinaryKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     if (query.input_count() != 2)
       return reason.No("There are ", query.input_count(), " operands; this kernel takes 2.");
-    return AllF32(query, reason);
+    return AllOf<T>(query, reason);
   }
 
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
@@ -163,17 +166,17 @@ class BinaryKernel : public CpuKernel {
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    BinaryArgs p = args_;
-    p.a = call.in<float>(0);
-    p.b = call.in<float>(1);
-    p.out = call.out<float>(0);
+    BinaryArgsOf<T> p = args_;
+    p.a = call.in<T>(0);
+    p.b = call.in<T>(1);
+    p.out = call.out<T>(0);
     KernelPool pool(host(), error, threads_);
-    routines().binary(p, pool.parallel());
+    routines_of<T>().binary(p, pool.parallel());
     return pool.code();
   }
 
  private:
-  BinaryArgs args_;
+  BinaryArgsOf<T> args_;
   tenon_alias_pair in_place_[2] = {};
 };
 
@@ -181,9 +184,9 @@ class BinaryKernel : public CpuKernel {
 
 void AddElementwiseKernels(KernelList& kernels) {
   const sdk::KernelOptions options{0, TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC | TENON_TRAIT_ELEMENTWISE};
-  for (const UnaryName& name : kUnary) kernels.push_back(Def<UnaryKernel>("", name.op_type, "unary", options));
+  for (const UnaryName& name : kUnary) AddOfBoth<UnaryKernel>(kernels, "", name.op_type, "unary_bf16", options);
   for (const BinaryName& name : kBinary)
-    kernels.push_back(Def<BinaryKernel>(name.domain, name.op_type, "binary", options));
+    AddOfBoth<BinaryKernel>(kernels, name.domain, name.op_type, "binary_bf16", options);
 }
 
 }  // namespace tenon::cpu

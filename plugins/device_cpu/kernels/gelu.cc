@@ -10,9 +10,10 @@ bool IsApproximate(const sdk::Query& query, std::string_view name = "approximate
   return query.attributes().String(name, "none") == "tanh";
 }
 
+template <class T>
 class GeluKernel : public CpuKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllOf<T>(query, reason); }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     args_.approximate = IsApproximate(query);
     return TENON_OK;
@@ -24,22 +25,23 @@ class GeluKernel : public CpuKernel {
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    GeluArgs a = args_;
-    a.x = call.in<float>(0), a.y = call.out<float>(0);
+    GeluArgsOf<T> a = args_;
+    a.x = call.in<T>(0), a.y = call.out<T>(0);
     KernelPool pool(host(), error, threads_);
-    routines().gelu(a, pool.parallel());
+    routines_of<T>().gelu(a, pool.parallel());
     return pool.code();
   }
 
  private:
   static constexpr tenon_alias_pair kInPlace = {0, 0, TENON_ALIAS_MAY, 0};
-  GeluArgs args_;
+  GeluArgsOf<T> args_;
 };
 
 // (dY, X) -> dX.
+template <class T>
 class GeluGradKernel : public CpuKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllOf<T>(query, reason); }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     args_.approximate = IsApproximate(query);
     return TENON_OK;
@@ -53,28 +55,27 @@ class GeluGradKernel : public CpuKernel {
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    GeluGradArgs a = args_;
-    a.dy = call.in<float>(0), a.x = call.in<float>(1), a.dx = call.out<float>(0);
+    GeluGradArgsOf<T> a = args_;
+    a.dy = call.in<T>(0), a.x = call.in<T>(1), a.dx = call.out<T>(0);
     KernelPool pool(host(), error, threads_);
-    routines().gelu_grad(a, nullptr, pool.parallel());
+    routines_of<T>().gelu_grad(a, nullptr, pool.parallel());
     return pool.code();
   }
 
  private:
   static constexpr tenon_alias_pair kInPlace[2] = {{0, 0, TENON_ALIAS_MAY, 0}, {1, 0, TENON_ALIAS_MAY, 0}};
-  GeluGradArgs args_;
+  GeluGradArgsOf<T> args_;
 };
 
 // (dY, X) -> dX, and the sums over its rows [1, columns].
+template <class T>
 class GeluGradSumKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     const sdk::Dims x = query.output(0).dims(), sum = query.output(1).dims();
     if (x.size() != 2 || sum.size() != 2 || sum[0] != 1 || sum[1] != x[1])
       return reason.No("The sum of ", x, " is ", sum, "; this kernel sums the rows of a matrix.");
-    return query.input(0).dtype() == TENON_DTYPE_F32 && query.input(1).dtype() == TENON_DTYPE_F32
-               ? true
-               : reason.No("dY or X is not f32.");
+    return IsOf<T>(query, 0, reason) && IsOf<T>(query, 1, reason);
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     args_.approximate = IsApproximate(query, "d.approximate");
@@ -83,21 +84,21 @@ class GeluGradSumKernel : public CpuKernel {
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
     args_.rows = args.output(0).dim(0), args_.columns = args.output(0).dim(1);
     SetThreads(args);
-    result.Workspace(static_cast<uint64_t>(routines().gelu_grad_workspace(args_)));
+    result.Workspace(static_cast<uint64_t>(routines_of<T>().gelu_grad_workspace(args_)));
     result.Aliases(kInPlace, 2);
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    GeluGradArgs a = args_;
-    a.dy = call.in<float>(0), a.x = call.in<float>(1), a.dx = call.out<float>(0), a.column_sums = call.out<float>(1);
+    GeluGradArgsOf<T> a = args_;
+    a.dy = call.in<T>(0), a.x = call.in<T>(1), a.dx = call.out<T>(0), a.column_sums = call.out<T>(1);
     KernelPool pool(host(), error, threads_);
-    routines().gelu_grad(a, call.workspace<float>(), pool.parallel());
+    routines_of<T>().gelu_grad(a, call.workspace<float>(), pool.parallel());
     return pool.code();
   }
 
  private:
   static constexpr tenon_alias_pair kInPlace[2] = {{0, 0, TENON_ALIAS_MAY, 0}, {1, 0, TENON_ALIAS_MAY, 0}};
-  GeluGradArgs args_;
+  GeluGradArgsOf<T> args_;
 };
 
 bool OneRow(const sdk::Match& match, sdk::Reason& reason) {
@@ -110,9 +111,9 @@ bool OneRow(const sdk::Match& match, sdk::Reason& reason) {
 
 void AddGeluKernels(KernelList& kernels) {
   const sdk::KernelOptions options{0, Traits(TENON_TRAIT_ELEMENTWISE)};
-  kernels.push_back(Def<GeluKernel>("", "Gelu", "gelu", options));
-  kernels.push_back(Def<GeluGradKernel>("tenon", "GeluGrad", "gelu_grad", options));
-  kernels.push_back(Def<GeluGradSumKernel>(kDomain, kGeluGradSum, "gelu_grad_sum"));
+  AddOfBoth<GeluKernel>(kernels, "", "Gelu", "gelu_bf16", options);
+  AddOfBoth<GeluGradKernel>(kernels, "tenon", "GeluGrad", "gelu_grad_bf16", options);
+  AddOfBoth<GeluGradSumKernel>(kernels, kDomain, kGeluGradSum, "gelu_grad_sum_bf16");
 }
 
 void AddGeluFused(FusedList& fused) {

@@ -4,6 +4,8 @@
 namespace tenon::cpu {
 namespace {
 
+// LayerNormalization of bf16 or f16 with parameters in f32: what mixed precision makes with two Casts.
+constexpr std::string_view kMixed = "LayerNormMixed", kMixedGrad = "LayerNormMixedGrad";
 constexpr std::string_view kAddLayerNorm = "AddLayerNormalization", kLayerNormGradAdd = "LayerNormalizationGradAdd";
 
 // A tensor as rows of the dims from `axis` on.
@@ -41,7 +43,7 @@ class LayerNormKernel : public CpuKernel {
     a.mean = call.has_output(1) ? call.out<float>(1) : nullptr;
     a.inv_std = call.has_output(2) ? call.out<float>(2) : nullptr;
     KernelPool pool(host(), error, threads_);
-    routines().layer_norm(a, pool.parallel());
+    routines().f32.layer_norm(a, pool.parallel());
     return pool.code();
   }
 
@@ -63,7 +65,7 @@ class LayerNormGradKernel : public CpuKernel {
     const Rows rows = RowsOf(args.input(1).dims(), axis_);
     args_.rows = rows.rows, args_.columns = rows.columns;
     SetThreads(args);
-    result.Workspace(static_cast<uint64_t>(routines().layer_norm_grad_workspace(args_)));
+    result.Workspace(static_cast<uint64_t>(routines().f32.layer_norm_grad_workspace(args_)));
     result.Aliases(&kInPlace, 1);
     return TENON_OK;
   }
@@ -75,7 +77,7 @@ class LayerNormGradKernel : public CpuKernel {
     a.d_scale = call.has_output(1) ? call.out<float>(1) : nullptr;
     a.d_bias = call.has_output(2) ? call.out<float>(2) : nullptr;
     KernelPool pool(host(), error, threads_);
-    routines().layer_norm_grad(a, call.workspace<float>(), pool.parallel());
+    routines().f32.layer_norm_grad(a, call.workspace<float>(), pool.parallel());
     return pool.code();
   }
 
@@ -112,7 +114,7 @@ class AddLayerNormKernel : public CpuKernel {
     a.sum = call.out<float>(0), a.y = call.out<float>(1);
     a.mean = call.out<float>(2), a.inv_std = call.out<float>(3);
     KernelPool pool(host(), error, threads_);
-    routines().layer_norm(a, pool.parallel());
+    routines().f32.layer_norm(a, pool.parallel());
     return pool.code();
   }
 
@@ -138,7 +140,7 @@ class LayerNormGradAddKernel : public CpuKernel {
     const Rows rows = RowsOf(args.input(1).dims(), axis_);
     args_.rows = rows.rows, args_.columns = rows.columns;
     SetThreads(args);
-    result.Workspace(static_cast<uint64_t>(routines().layer_norm_grad_workspace(args_)));
+    result.Workspace(static_cast<uint64_t>(routines().f32.layer_norm_grad_workspace(args_)));
     result.Aliases(kInPlace, 2);
     return TENON_OK;
   }
@@ -148,7 +150,7 @@ class LayerNormGradAddKernel : public CpuKernel {
     a.mean = call.in<float>(3), a.inv_std = call.in<float>(4), a.addend = call.in<float>(5);
     a.dx = call.out<float>(0), a.d_scale = call.out<float>(1), a.d_bias = call.out<float>(2);
     KernelPool pool(host(), error, threads_);
-    routines().layer_norm_grad(a, call.workspace<float>(), pool.parallel());
+    routines().f32.layer_norm_grad(a, call.workspace<float>(), pool.parallel());
     return pool.code();
   }
 
@@ -158,17 +160,115 @@ class LayerNormGradAddKernel : public CpuKernel {
   LayerNormGradArgs args_;
 };
 
+// X and what has its shape is of T, parameters are f32.
+template <class T>
+bool TakesMixed(const sdk::Query& query, uint32_t last, sdk::Reason& reason) {
+  return IsOf<T>(query, 0, reason) && IsOf<float>(query, 1, reason) &&
+         (last == 2 ? IsOf<float>(query, 2, reason) : IsOf<float>(query, 2, reason) && IsOf<T>(query, 3, reason));
+}
+
+// (X, Scale, B) -> Y.
+template <class T>
+class LayerNormMixedKernel : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return TakesMixed<T>(query, 2, reason); }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    axis_ = query.attributes().Int("n.axis", -1);
+    args_.epsilon = static_cast<float>(query.attributes().Float("n.epsilon", 1e-5));
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    const Rows rows = RowsOf(args.input(0).dims(), axis_);
+    args_.rows = rows.rows, args_.columns = rows.columns;
+    SetThreads(args);
+    result.Aliases(&kInPlace, 1);
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    LayerNormArgsOf<T> a = args_;
+    a.x = call.in<T>(0), a.scale = call.in<float>(1), a.y = call.out<T>(0);
+    a.bias = call.has_input(2) ? call.in<float>(2) : nullptr;
+    KernelPool pool(host(), error, threads_);
+    routines_of<T>().layer_norm(a, pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  static constexpr tenon_alias_pair kInPlace = {0, 0, TENON_ALIAS_MAY, 0};
+  int64_t axis_ = -1;
+  LayerNormArgsOf<T> args_;
+};
+
+// (X, Scale, B, dY) -> dX, dScale, dB; the statistics are computed again.
+template <class T>
+class LayerNormMixedGradKernel : public CpuKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return TakesMixed<T>(query, 3, reason); }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    axis_ = query.attributes().Int("n.axis", -1);
+    args_.epsilon = static_cast<float>(query.attributes().Float("n.epsilon", 1e-5));
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    const Rows rows = RowsOf(args.input(0).dims(), axis_);
+    args_.rows = rows.rows, args_.columns = rows.columns;
+    SetThreads(args);
+    result.Workspace(static_cast<uint64_t>(routines_of<T>().layer_norm_grad_workspace(args_)));
+    result.Aliases(&kInPlace, 1);
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    LayerNormGradArgsOf<T> a = args_;
+    a.x = call.in<T>(0), a.scale = call.in<float>(1), a.dy = call.in<T>(3);
+    a.dx = call.has_output(0) ? call.out<T>(0) : nullptr;
+    a.d_scale = call.has_output(1) ? call.out<float>(1) : nullptr;
+    a.d_bias = call.has_output(2) ? call.out<float>(2) : nullptr;
+    KernelPool pool(host(), error, threads_);
+    routines_of<T>().layer_norm_grad(a, call.workspace<float>(), pool.parallel());
+    return pool.code();
+  }
+
+ private:
+  static constexpr tenon_alias_pair kInPlace = {3, 0, TENON_ALIAS_MAY, 0};
+  int64_t axis_ = -1;
+  LayerNormGradArgsOf<T> args_;
+};
+
+constexpr tenon_gradient_source kMixedSources[] = {
+    {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_INPUT, 2}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
+constexpr uint32_t kMixedGradInputs[] = {0, 1, 2};
+constexpr tenon_paired_gradient MixedGradient() {
+  tenon_paired_gradient g = TENON_INIT(tenon_paired_gradient);
+  g.version = 1;
+  g.domain = sdk::Str(kDomain);
+  g.op_type = sdk::Str(kMixedGrad);
+  g.sources = kMixedSources;
+  g.source_count = 4;
+  g.grad_inputs = kMixedGradInputs;
+  g.grad_input_count = 3;
+  return g;
+}
+constexpr tenon_paired_gradient kMixedGradient = MixedGradient();
+
 }  // namespace
 
 void AddLayerNormKernels(KernelList& kernels) {
+  AddOfBoth<LayerNormMixedKernel>(kernels, kDomain, kMixed, "layer_norm_mixed_bf16");
+  AddOfBoth<LayerNormMixedGradKernel>(kernels, kDomain, kMixedGrad, "layer_norm_mixed_grad_bf16");
   kernels.push_back(Def<LayerNormKernel>("", "LayerNormalization", "layer_norm"));
   kernels.push_back(Def<LayerNormGradKernel>("tenon", "LayerNormalizationGrad", "layer_norm_grad"));
   kernels.push_back(Def<AddLayerNormKernel>(kDomain, kAddLayerNorm, "add_layer_norm"));
   kernels.push_back(Def<LayerNormGradAddKernel>(kDomain, kLayerNormGradAdd, "layer_norm_grad_add"));
 }
 
-// After autodiff, so that no pair of gradients is needed: the sum of a residual network is read once.
 void AddLayerNormFused(FusedList& fused) {
+  fused.push_back(sdk::FusedBuilder("layer_norm_mixed",
+                                    "pattern(%x, %w, %b?) { %f = Cast(%x) {to=1} %n = LayerNormalization(%f, %w, %b) "
+                                    "%c = Cast(%n) return %c }",
+                                    kDomain, kMixed, kDeviceKind)
+                      .Gradient(&kMixedGradient)
+                      .Match<&KeepsShortFormat>());
+  // After autodiff, so that no pair of gradients is needed: the sum of a residual network is read once.
   fused.push_back(sdk::FusedBuilder("add_layer_norm",
                                     "pattern(%a, %b, %w, %c?) { %s = Add(%a, %b) %y, %m, %i = "
                                     "LayerNormalization(%s, %w, %c) return %s, %y, %m, %i }",

@@ -57,7 +57,8 @@ bool ReducedAxes(const sdk::Query& query, uint64_t& axes) {
 }
 
 // Sizes of the groups k0 r0 k1 r1; false when the axes do not form them.
-bool Groups(sdk::Dims dims, uint64_t axes, ReduceArgs& p) {
+template <class T>
+bool Groups(sdk::Dims dims, uint64_t axes, ReduceArgsOf<T>& p) {
   p.k0 = p.r0 = p.k1 = p.r1 = 1;
   int64_t* const groups[] = {&p.k0, &p.r0, &p.k1, &p.r1};
   uint32_t group = 0;
@@ -71,15 +72,15 @@ bool Groups(sdk::Dims dims, uint64_t axes, ReduceArgs& p) {
   return true;
 }
 
+template <class T>
 class ReduceKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    if (query.input(0).dtype() != TENON_DTYPE_F32)
-      return reason.No("The data is ", sdk::DTypeName(query.input(0).dtype()), "; this kernel takes f32.");
+    if (!IsOf<T>(query, 0, reason)) return false;
     uint64_t axes = 0;
     if (!ReducedAxes(query, axes)) return reason.No("The axes are computed; this kernel takes constant ones.");
     // Unknown sizes count as larger than 1, which only makes more groups.
-    ReduceArgs p;
+    ReduceArgsOf<T> p;
     if (!Groups(query.input(0).dims(), axes, p)) return reason.No("The axes form more than two blocks.");
     return true;
   }
@@ -97,24 +98,24 @@ class ReduceKernel : public CpuKernel {
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    ReduceArgs p = args_;
-    p.x = call.in<float>(0);
-    p.y = call.out<float>(0);
+    ReduceArgsOf<T> p = args_;
+    p.x = call.in<T>(0);
+    p.y = call.out<T>(0);
     KernelPool pool(host(), error, threads_);
-    routines().reduce(p, pool.parallel());
+    routines_of<T>().reduce(p, pool.parallel());
     return pool.code();
   }
 
  private:
   uint64_t axes_ = 0;
-  ReduceArgs args_;
+  ReduceArgsOf<T> args_;
 };
 
 }  // namespace
 
 void AddReduceKernels(KernelList& kernels) {
   for (const std::string_view op_type : {"ReduceSum", "ReduceMean", "ReduceMax"})
-    kernels.push_back(Def<ReduceKernel>("", op_type, "reduce"));
+    AddOfBoth<ReduceKernel>(kernels, "", op_type, "reduce_bf16");
 }
 
 }  // namespace tenon::cpu

@@ -42,6 +42,10 @@ class KernelPool {
 class CpuKernel : public sdk::Kernel {
  public:
   const Routines& routines() const { return plugin_as<CpuPlugin>().routines(); }
+  template <class T>
+  const RoutinesOf<T>& routines_of() const {
+    return routines().of<T>();
+  }
 
  protected:
   // The budget of a plan; every call then keeps to it, as the workspace was sized for it.
@@ -53,13 +57,33 @@ class CpuKernel : public sdk::Kernel {
   int64_t threads_ = 1;
 };
 
-// Are all present operands f32? Gives the reason otherwise.
-inline bool AllF32(const sdk::Query& query, sdk::Reason& reason) {
-  for (uint32_t i = 0; i < query.input_count(); ++i) {
-    if (query.has_input(i) && query.input(i).dtype() != TENON_DTYPE_F32)
-      return reason.No("Input ", i, " is ", sdk::DTypeName(query.input(i).dtype()), "; this kernel takes f32.");
-  }
+// Routines of f32 and bf16 in one source: kernels are templates of the type T of the tensors, float or Bf16.
+template <class T>
+constexpr uint32_t kDType = TENON_DTYPE_F32;
+template <>
+constexpr uint32_t kDType<Bf16> = TENON_DTYPE_BF16;
+
+template <class T>
+bool IsOf(const sdk::Query& query, uint32_t input, sdk::Reason& reason) {
+  return !query.has_input(input) || query.input(input).dtype() == kDType<T> ||
+         reason.No("Input ", input, " is ", sdk::DTypeName(query.input(input).dtype()), "; this kernel takes ",
+                   sdk::DTypeName(kDType<T>), ".");
+}
+// Are all present operands of T? Gives the reason otherwise.
+template <class T>
+bool AllOf(const sdk::Query& query, sdk::Reason& reason) {
+  for (uint32_t i = 0; i < query.input_count(); ++i)
+    if (!IsOf<T>(query, i, reason)) return false;
   return true;
+}
+inline bool AllF32(const sdk::Query& query, sdk::Reason& reason) { return AllOf<float>(query, reason); }
+
+// For patterns of mixed precision, %x -> Cast -> ... -> Cast -> %c: is the format of %x that of %c, and a short one?
+inline bool KeepsShortFormat(const sdk::Match& match, sdk::Reason& reason) {
+  const uint32_t from = match["x"].dtype(), to = match["c"].dtype();
+  return (from == to && from != TENON_DTYPE_F32) ||
+         reason.No("X is ", sdk::DTypeName(from), " and the result ", sdk::DTypeName(to),
+                   "; the fused operator keeps one short format.");
 }
 
 // The instruction set that kernels will use; before the plugin is created that of the processor.
@@ -106,8 +130,8 @@ void AddPieceKernels(KernelList& kernels);
 void AddPoolFused(FusedList& fused);
 void AddLayerNormFused(FusedList& fused);
 void AddGeluFused(FusedList& fused);
-// To be called after all kernels that take f32 alone: adds for every kernel so far one that takes bf16 and f16 operands
-// through it.
+// To be called after all kernels that take f32 alone: adds for every kernel so far, but those of bf16 themselves, one that
+// takes bf16 and f16 operands through it.
 void AddWidenedKernels(KernelList& kernels);
 
 // Can kernels of oneDNN run with this instruction set?
@@ -121,6 +145,16 @@ template <class T>
 tenon_kernel_def Def(std::string_view domain, std::string_view op_type, std::string_view name,
                      const sdk::KernelOptions& options = {0, TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC}) {
   return sdk::MakeKernel<T>(domain, op_type, kDeviceKind, name, options);
+}
+// What the name of a kernel of bf16 ends with.
+constexpr std::string_view kBf16Ending = "_bf16";
+// K<float>, and K<Bf16> under the name of it with that ending.
+template <template <class> class K>
+void AddOfBoth(KernelList& kernels, std::string_view domain, std::string_view op_type, std::string_view bf16_name,
+               const sdk::KernelOptions& options = {0, TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC}) {
+  const std::string_view name = bf16_name.substr(0, bf16_name.size() - kBf16Ending.size());
+  kernels.push_back(Def<K<float>>(domain, op_type, name, options));
+  kernels.push_back(Def<K<Bf16>>(domain, op_type, bf16_name, options));
 }
 
 }  // namespace tenon::cpu

@@ -239,6 +239,7 @@ void AddWidenedKernels(KernelList& kernels) {
   static const KernelList originals = kernels;
   static std::deque<std::string> names;
   for (const tenon_kernel_def& original : originals) {
+    if (sdk::Text(original.name).ends_with(kBf16Ending)) continue;
     tenon_kernel_def widened = original;
     names.push_back(std::string(sdk::Text(original.name)) + "_widened");
     widened.name = sdk::Str(names.back());

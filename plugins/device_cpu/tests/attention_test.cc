@@ -21,6 +21,7 @@ struct Case {
         dy(Random(p.batch * p.heads * p.queries * p.value_width, 4)),
         mask(Random(p.queries * p.keys, 5)),
         bytes(p.batch * p.keys, 1) {
+    for (Array<float>* x : {&q, &k, &v, &dy}) *x = Widened(Rounded(*x));
     for (int64_t i = 0; i < mask.size(); i += 3) mask[i] = -kInfinity;
     for (int64_t i = 0; i < bytes.size(); i += 4) bytes[i] = 0;
     a.batch = p.batch, a.heads = p.heads, a.queries = p.queries, a.keys = p.keys;
@@ -97,13 +98,14 @@ struct Case {
   std::vector<double> y, log_sum, dq, dk, dv;
 };
 
-void ExpectNear(const Array<float>& got, const std::vector<double>& want, const std::string& what) {
+void ExpectNear(const Array<float>& got, const std::vector<double>& want, const std::string& what,
+                double tolerance = 2e-5) {
   for (int64_t i = 0; i < got.size(); ++i) {
     const double w = want[static_cast<size_t>(i)];
     if (std::isinf(w)) {
       ASSERT_EQ(got[i], w) << what << " " << i;
     } else {
-      ASSERT_NEAR(got[i], w, 2e-5 * (1 + std::abs(w))) << what << " " << i;
+      ASSERT_NEAR(got[i], w, tolerance * (1 + std::abs(w))) << what << " " << i;
     }
   }
 }
@@ -114,17 +116,58 @@ void Check(const Problem& problem) {
   for (const Routines* r : AllRoutines()) {
     Array<float> y(c.dy.size()), log_sum(problem.batch * problem.heads * problem.queries);
     Array<float> dq(c.q.size()), dk(c.k.size()), dv(c.v.size());
-    Workspace space(std::max(r->attention_workspace(c.a, 2), r->attention_grad_workspace(c.a, 2)));
-    r->attention({c.a, y.get(), log_sum.get()}, space.get(), Threads(2));
+    Workspace space(std::max(r->f32.attention_workspace(c.a, 2), r->f32.attention_grad_workspace(c.a, 2)));
+    r->f32.attention({c.a, y.get(), log_sum.get()}, space.get(), Threads(2));
     const std::string name =
         std::string(r->isa) + " " + std::to_string(problem.queries) + "x" + std::to_string(problem.keys);
     ExpectNear(y, c.y, name + " y");
     ExpectNear(log_sum, c.log_sum, name + " log_sum");
-    r->attention_grad({c.a, y.get(), c.dy.get(), log_sum.get(), dq.get(), dk.get(), dv.get()}, space.get(), Threads(2));
+    r->f32.attention_grad({c.a, y.get(), c.dy.get(), log_sum.get(), dq.get(), dk.get(), dv.get()}, space.get(),
+                          Threads(2));
     ExpectNear(dq, c.dq, name + " dq");
     ExpectNear(dk, c.dk, name + " dk");
     ExpectNear(dv, c.dv, name + " dv");
   }
+}
+
+// The same with operands and results in bf16; weights and gradients of scores may be rounded to it as well.
+void CheckBf16(const Problem& problem) {
+  Case c(problem);
+  c.Solve();
+  AttentionArgsOf<Bf16> a;
+  a.batch = c.a.batch, a.heads = c.a.heads, a.queries = c.a.queries, a.keys = c.a.keys, a.width = c.a.width;
+  a.value_width = c.a.value_width, a.q_at = c.a.q_at, a.k_at = c.a.k_at, a.v_at = c.a.v_at, a.y_at = c.a.y_at;
+  a.scale = c.a.scale, a.causal = c.a.causal, a.mask = c.a.mask, a.mask_bytes = c.a.mask_bytes;
+  std::copy(c.a.mask_strides, c.a.mask_strides + 4, a.mask_strides);
+  const auto q = Rounded(c.q), k = Rounded(c.k), v = Rounded(c.v), d = Rounded(c.dy);
+  a.q = q.get(), a.k = k.get(), a.v = v.get();
+  for (const Routines* r : AllRoutines()) {
+    Array<Bf16> y(d.size()), dq(q.size()), dk(k.size()), dv(v.size());
+    Array<float> log_sum(problem.batch * problem.heads * problem.queries);
+    Workspace space(std::max(r->bf16.attention_workspace(a, 2), r->bf16.attention_grad_workspace(a, 2)));
+    r->bf16.attention({a, y.get(), log_sum.get()}, space.get(), Threads(2));
+    r->bf16.attention_grad({a, y.get(), d.get(), log_sum.get(), dq.get(), dk.get(), dv.get()}, space.get(), Threads(2));
+    const std::string name =
+        std::string(r->isa) + " bf16 " + std::to_string(problem.queries) + "x" + std::to_string(problem.keys);
+    ExpectNear(Widened(y), c.y, name + " y", 6e-3);
+    ExpectNear(log_sum, c.log_sum, name + " log_sum");
+    ExpectNear(Widened(dq), c.dq, name + " dq", 1e-2);
+    ExpectNear(Widened(dk), c.dk, name + " dk", 1e-2);
+    ExpectNear(Widened(dv), c.dv, name + " dv", 1e-2);
+  }
+}
+
+TEST(Attention, AgreesWithDoublePrecisionInBf16) {
+  CheckBf16({.queries = 1, .keys = 1, .width = 1, .value_width = 1});
+  CheckBf16({.queries = 7, .keys = 13, .width = 5, .value_width = 3});
+  CheckBf16({.queries = 33, .keys = 129, .width = 16, .value_width = 24});
+  CheckBf16({.queries = 131, .keys = 257, .width = 33, .value_width = 17});
+  CheckBf16({.queries = 70, .keys = 70, .width = 32, .value_width = 32, .side_by_side = true});
+  CheckBf16({.queries = 9, .keys = 5, .width = 17, .value_width = 2, .side_by_side = true});
+  CheckBf16({.queries = 101, .keys = 101, .width = 8, .value_width = 8, .causal = true});
+  CheckBf16({.queries = 200, .keys = 40, .width = 64, .value_width = 64, .causal = true});
+  CheckBf16({.queries = 20, .keys = 151, .width = 8, .value_width = 8, .causal = true, .mask = 1});
+  CheckBf16({.queries = 12, .keys = 9, .width = 8, .value_width = 8, .causal = true, .mask = 2});
 }
 
 TEST(Attention, AgreesWithDoublePrecision) {
@@ -157,8 +200,8 @@ TEST(Attention, NanStaysWithinItsQueries) {
     Case c({.batch = 1, .heads = 1, .queries = 40, .keys = 40, .width = 4, .value_width = 4, .causal = true});
     c.k[35 * 4] = std::nanf("");
     Array<float> y(c.dy.size());
-    Workspace space(r->attention_workspace(c.a, 1));
-    r->attention({c.a, y.get(), nullptr}, space.get(), {});
+    Workspace space(r->f32.attention_workspace(c.a, 1));
+    r->f32.attention({c.a, y.get(), nullptr}, space.get(), {});
     for (int64_t i = 0; i < 40; ++i) EXPECT_EQ(std::isnan(y[i * 4]), i >= 35) << r->isa << " " << i;
   }
 }
@@ -171,9 +214,9 @@ TEST(Attention, DropsTheSameElementsEverywhere) {
   Array<float> plain(c.dy.size()), first(c.dy.size()), y(c.dy.size()), log_sum(10), dv(c.v.size());
   const Routines* base = AllRoutines().front();
   Workspace space(int64_t{1} << 20);
-  base->attention({c.a, plain.get(), nullptr}, space.get(), {});
+  base->f32.attention({c.a, plain.get(), nullptr}, space.get(), {});
   c.a.dropout = 0.3, c.a.random_key = 99, c.a.random_offset = 7;
-  base->attention({c.a, first.get(), nullptr}, space.get(), {});
+  base->f32.attention({c.a, first.get(), nullptr}, space.get(), {});
   int64_t dropped = 0;
   for (int64_t i = 0; i < first.size(); ++i) {
     dropped += first[i] == 0 ? 1 : 0;
@@ -181,11 +224,11 @@ TEST(Attention, DropsTheSameElementsEverywhere) {
   }
   EXPECT_NEAR(static_cast<double>(dropped) / static_cast<double>(first.size()), 0.3, 0.12);
   for (const Routines* r : AllRoutines()) {
-    Workspace own(std::max(r->attention_workspace(c.a, 2), r->attention_grad_workspace(c.a, 2)));
-    r->attention({c.a, y.get(), log_sum.get()}, own.get(), Threads(2));
+    Workspace own(std::max(r->f32.attention_workspace(c.a, 2), r->f32.attention_grad_workspace(c.a, 2)));
+    r->f32.attention({c.a, y.get(), log_sum.get()}, own.get(), Threads(2));
     for (int64_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], first[i], 1e-6) << r->isa << " " << i;
     AttentionGradArgs g{c.a, y.get(), c.dy.get(), log_sum.get(), nullptr, nullptr, dv.get()};
-    r->attention_grad(g, own.get(), Threads(2));
+    r->f32.attention_grad(g, own.get(), Threads(2));
     for (int64_t h = 0; h < 2; ++h)  // dv[j] = sum over queries of the dropped probability times dy
       for (int64_t j = 0; j < 21; ++j) {
         double want = 0;

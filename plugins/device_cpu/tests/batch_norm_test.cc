@@ -13,17 +13,17 @@ TEST(BatchNorm, StatisticsValuesAndGradientsAgreeWithDoublePrecision) {
                    bias = Random(s.channels, 4);
         Array<float> mean(s.channels, 6.1f), var(s.channels, 0.4f), inv_std(s.channels), y(count), dx(count),
             d_scale(s.channels), d_bias(s.channels);
-        if (training) r->batch_norm_stats({s, x.get(), mean.get(), var.get()}, Threads(2));
+        if (training) r->f32.batch_norm_stats({s, x.get(), mean.get(), var.get()}, Threads(2));
         for (int64_t c = 0; c < s.channels; ++c) inv_std[c] = 1 / std::sqrt(var[c] + 1e-5f);
         BatchNormApplyArgs apply;
         apply.shape = s, apply.x = x.get(), apply.mean = mean.get(), apply.inv_std = inv_std.get();
         apply.scale = scale.get(), apply.bias = bias.get(), apply.y = y.get();
-        r->batch_norm_apply(apply, Threads(2));
+        r->f32.batch_norm_apply(apply, Threads(2));
         BatchNormGradArgs grad;
         grad.shape = s, grad.x = x.get(), grad.dy = dy.get(), grad.mean = mean.get(), grad.inv_std = inv_std.get();
         grad.scale = scale.get(), grad.training = training;
         grad.dx = dx.get(), grad.d_scale = d_scale.get(), grad.d_bias = d_bias.get();
-        r->batch_norm_grad(grad, Threads(2));
+        r->f32.batch_norm_grad(grad, Threads(2));
         for (int64_t c = 0; c < s.channels; ++c) {
           const auto at = [&](int64_t i) { return (i / s.inner * s.channels + c) * s.inner + i % s.inner; };
           double mu = mean[c], v = var[c], db = 0, ds = 0;
@@ -70,9 +70,9 @@ TEST(BatchNorm, FusedLimitsAndResidualAgreeWithSeparateSteps) {
         BatchNormApplyArgs apply;
         apply.shape = s, apply.x = x.get(), apply.mean = mean.get(), apply.inv_std = inv_std.get();
         apply.scale = scale.get(), apply.bias = bias.get(), apply.y = plain.get();
-        r->batch_norm_apply(apply, Threads(2));
+        r->f32.batch_norm_apply(apply, Threads(2));
         apply.residual = add ? z.get() : nullptr, apply.limits = limits, apply.y = y.get();
-        r->batch_norm_apply(apply, Threads(2));
+        r->f32.batch_norm_apply(apply, Threads(2));
         for (int64_t i = 0; i < count; ++i) {
           const float before = plain[i] + (add ? z[i] : 0.0f);
           ASSERT_EQ(y[i], std::min(std::max(before, limits.low), limits.high)) << r->isa << " " << i;
@@ -84,10 +84,10 @@ TEST(BatchNorm, FusedLimitsAndResidualAgreeWithSeparateSteps) {
         grad.shape = s, grad.x = x.get(), grad.dy = g.get(), grad.mean = mean.get(), grad.inv_std = inv_std.get();
         grad.scale = scale.get(), grad.dx = want_dx.get(), grad.d_scale = want_scale.get(),
         grad.d_bias = want_bias.get();
-        r->batch_norm_grad(grad, Threads(2));
+        r->f32.batch_norm_grad(grad, Threads(2));
         grad.dy = dy.get(), grad.dx = dx.get(), grad.d_scale = d_scale.get(), grad.d_bias = d_bias.get();
         grad.bias = bias.get(), grad.y = y.get(), grad.mask = mask, grad.limits = limits, grad.d_residual = dz.get();
-        r->batch_norm_grad(grad, Threads(2));
+        r->f32.batch_norm_grad(grad, Threads(2));
         for (int64_t i = 0; i < count; ++i) {
           ASSERT_EQ(dx[i], want_dx[i]) << r->isa;
           ASSERT_EQ(dz[i], g[i]) << r->isa;

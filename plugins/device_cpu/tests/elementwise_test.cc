@@ -55,7 +55,7 @@ TEST(Unary, FewUlpsFromDoublePrecision) {
         Array<float> y(1003);
         UnaryArgs a;
         a.op = op, a.count = 1003, a.alpha = 0.1f, a.beta = 0.25f, a.x = x.get(), a.y = y.get();
-        r->unary(a, Threads(2));
+        r->f32.unary(a, Threads(2));
         for (int64_t i = 0; i < 1003; ++i) {
           const double want = Exact(op, x[i]);
           // HardSigmoid takes the difference of two numbers; erf has a longer formula; exp magnifies the rounding of
@@ -75,7 +75,7 @@ TEST(Unary, SpecialValues) {
       float y = 0;
       UnaryArgs a;
       a.op = op, a.count = 1, a.alpha = 0.1f, a.beta = 0.25f, a.x = &x, a.y = &y;
-      r->unary(a, {});
+      r->f32.unary(a, {});
       return y;
     };
     for (const UnaryOp op : kAllUnary) EXPECT_TRUE(std::isnan(apply(op, nan))) << r->isa << static_cast<int>(op);
@@ -113,7 +113,7 @@ TEST(Binary, BroadcastsInEveryDirection) {
       const int64_t* forms[][2] = {{whole, whole}, {whole, row}, {column, whole}, {one, one}};
       for (int d = 0; d < 3; ++d) p.a_strides[d] = forms[form][0][d], p.b_strides[d] = forms[form][1][d];
       p.a = a.get(), p.b = b.get(), p.out = out.get(), p.op = BinaryOp::kSub;
-      r->binary(p, Threads(2));
+      r->f32.binary(p, Threads(2));
       for (int64_t i = 0; i < 3; ++i)
         for (int64_t j = 0; j < 2; ++j)
           for (int64_t k = 0; k < 21; ++k) {
@@ -131,7 +131,7 @@ TEST(Binary, NanWinsMaxAndMinAndPassesTheMask) {
       float y = 0;
       BinaryArgs p;
       p.op = op, p.rank = 1, p.dims[0] = 1, p.a_strides[0] = p.b_strides[0] = 1, p.a = &a, p.b = &b, p.out = &y;
-      r->binary(p, {});
+      r->f32.binary(p, {});
       return y;
     };
     for (const BinaryOp op : {BinaryOp::kMax, BinaryOp::kMin}) {
@@ -175,7 +175,7 @@ TEST(Binary, GradientsOfActivationsAgreeWithDoublePrecision) {
         BinaryArgs p;
         p.op = op, p.alpha = 0.5f, p.beta = 0.25f, p.rank = 1, p.dims[0] = 1003, p.a_strides[0] = p.b_strides[0] = 1;
         p.a = dy.get(), p.b = x.get(), p.out = dx.get();
-        r->binary(p, Threads(2));
+        r->f32.binary(p, Threads(2));
         for (int64_t i = 0; i < 1003; ++i) {
           // The two factors of the gradients with a zero lose the digits of the larger one.
           const double want = ExactGradient(op, dy[i], x[i]), loss = op == BinaryOp::kErfGrad ? 4e-6 : 1e-6;
@@ -214,7 +214,7 @@ TEST(Reduce, AllFormsAgreeWithDoublePrecision) {
         const auto x = Random(p.k0 * p.r0 * p.k1 * p.r1, 1);
         Array<float> y(p.k0 * p.k1);
         p.x = x.get(), p.y = y.get();
-        r->reduce(p, Threads(2));
+        r->f32.reduce(p, Threads(2));
         for (int64_t a = 0; a < p.k0; ++a)
           for (int64_t b = 0; b < p.k1; ++b) {
             double sum = 0, top = -INFINITY;
@@ -255,7 +255,7 @@ TEST(Unary, FiniteStaysFinite) {
     for (const UnaryOp op : kAllUnary) {
       UnaryArgs a;
       a.op = op, a.count = kCount, a.alpha = 0.1f, a.x = x.get(), a.y = y.get();
-      r->unary(a, Threads(1));
+      r->f32.unary(a, Threads(1));
       for (int64_t i = 0; i < kCount; ++i) {
         const double want = Exact(op, x[i]);
         ASSERT_EQ(std::isnan(want), std::isnan(y[i])) << r->isa << " op " << static_cast<int>(op) << " of " << x[i];

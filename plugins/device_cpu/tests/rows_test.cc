@@ -18,14 +18,14 @@ TEST(LayerNorm, ForwardAndGradientAgreeWithDoublePrecision) {
         a.rows = rows, a.columns = columns, a.x = x.get(), a.scale = scale.get(), a.bias = bias.get();
         a.y = y.get(), a.mean = mean.get(), a.inv_std = inv_std.get();
         if (with_addend) a.addend = more.get(), a.sum = sum.get();
-        r->layer_norm(a, Threads(2));
+        r->f32.layer_norm(a, Threads(2));
         LayerNormGradArgs g;
         g.rows = rows, g.columns = columns, g.dy = dy.get(), g.x = with_addend ? sum.get() : x.get();
         g.scale = scale.get(), g.mean = mean.get(), g.inv_std = inv_std.get();
         g.addend = with_addend ? more.get() : nullptr;
         g.dx = dx.get(), g.d_scale = d_scale.get(), g.d_bias = d_bias.get();
-        Workspace space(r->layer_norm_grad_workspace(g));
-        r->layer_norm_grad(g, space.get(), Threads(2));
+        Workspace space(r->f32.layer_norm_grad_workspace(g));
+        r->f32.layer_norm_grad(g, space.get(), Threads(2));
         std::vector<double> want_scale(static_cast<size_t>(columns)), want_bias(want_scale.size());
         const auto n = static_cast<double>(columns);
         for (int64_t i = 0; i < rows; ++i) {
@@ -79,10 +79,10 @@ TEST(Gelu, ForwardAndGradientAgreeWithDoublePrecision) {
       for (int64_t i = 0; i < 2000; ++i) x[i] = static_cast<float>(i - 1000) * 1e-3f;
       const auto dy = Random(rows * columns, 2);
       Array<float> y(x.size()), dx(x.size()), sums(columns);
-      r->gelu({x.size(), approximate, x.get(), y.get()}, Threads(2));
+      r->f32.gelu({x.size(), approximate, x.get(), y.get()}, Threads(2));
       GeluGradArgs g{rows, columns, approximate, x.get(), dy.get(), dx.get(), sums.get()};
-      Workspace space(r->gelu_grad_workspace(g));
-      r->gelu_grad(g, space.get(), Threads(2));
+      Workspace space(r->f32.gelu_grad_workspace(g));
+      r->f32.gelu_grad(g, space.get(), Threads(2));
       std::vector<double> want(static_cast<size_t>(columns));
       for (int64_t i = 0; i < x.size(); ++i) {
         const double value = GeluOf(x[i], approximate), slope = GeluSlope(x[i], approximate);
@@ -98,7 +98,7 @@ TEST(Gelu, NanStays) {
   for (const Routines* r : AllRoutines())
     for (bool approximate : {false, true}) {
       float x = std::nanf(""), y = 0;
-      r->gelu({1, approximate, &x, &y}, {});
+      r->f32.gelu({1, approximate, &x, &y}, {});
       EXPECT_TRUE(std::isnan(y)) << r->isa;
     }
 }

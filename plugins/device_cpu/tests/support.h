@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -18,12 +20,16 @@ namespace tenon::cpu {
 namespace wide {
 extern const Routines kRoutines;
 }
+namespace avx512 {
+extern const Routines kRoutines;
+}
 
-// All tables that this processor can run, the 16-lane logic included.
+// All tables that this processor can run, the 16-lane logic included, and that of AVX-512 also without instructions for bf16.
 inline std::vector<const Routines*> AllRoutines() {
   std::vector<const Routines*> all;
   for (const char* isa : {"sse2", "avx2", "avx512"})
     if (const Routines* r = FindRoutines(isa)) all.push_back(r);
+  if (FindRoutines("avx512") != nullptr) all.push_back(&avx512::kRoutines);
   if (FindRoutines("avx2") != nullptr) all.push_back(&wide::kRoutines);
   return all;
 }
@@ -51,6 +57,22 @@ inline Array<float> Random(int64_t count, unsigned seed, float low = -1.0f, floa
   std::uniform_real_distribution<float> uniform(low, high);
   Array<float> out(count);
   for (int64_t i = 0; i < count; ++i) out[i] = uniform(generator);
+  return out;
+}
+
+// Rounded to nearest even, one number at a time.
+inline Array<Bf16> Rounded(const Array<float>& x) {
+  Array<Bf16> out(x.size());
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const auto bits = std::bit_cast<uint32_t>(x[i]);
+    out[i].bits =
+        static_cast<uint16_t>(std::isnan(x[i]) ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  }
+  return out;
+}
+inline Array<float> Widened(const Array<Bf16>& x) {
+  Array<float> out(x.size());
+  for (int64_t i = 0; i < x.size(); ++i) out[i] = std::bit_cast<float>(uint32_t{x[i].bits} << 16);
   return out;
 }
 
