@@ -21,9 +21,12 @@ enum class Rule {
   kFollow,  // takes what the operator before gave; constants and parameters are converted to it
 };
 
+// The names below are those of ONNX and of Tenon; the same name in another domain means nothing.
+bool IsOurs(const Node& node) { return node.domain.empty() || node.domain == "tenon"; }
+
 template <std::size_t kCount>
 bool IsOneOf(const std::array<std::string_view, kCount>& names, const Node& node) {
-  return std::find(names.begin(), names.end(), node.type) != names.end();
+  return IsOurs(node) && std::find(names.begin(), names.end(), node.type) != names.end();
 }
 
 bool IsProduct(const Node& node) {
@@ -31,8 +34,8 @@ bool IsProduct(const Node& node) {
       "Conv", "ConvTranspose", "MatMul", "Gemm", "PRelu", "Attention", "ScaledDotProductAttention"};
   return IsOneOf(kTypes, node);
 }
-bool IsNormalization(const Node& node) { return node.type.find("Normalization") != std::string::npos; }
-bool IsLoss(const Node& node) { return node.type.ends_with("Loss"); }
+bool IsNormalization(const Node& node) { return IsOurs(node) && node.type.find("Normalization") != std::string::npos; }
+bool IsLoss(const Node& node) { return IsOurs(node) && node.type.ends_with("Loss"); }
 // Only moves elements: exact in any precision.
 bool IsMovement(const Node& node) {
   static constexpr std::array<std::string_view, 16> kTypes = {
@@ -115,6 +118,14 @@ class PrecisionCaster {
     return shared;
   }
 
+  // Does the operator's definition allow the low precision for these inputs?
+  bool TakesLow(const Node& node, const std::vector<std::size_t>& inputs) const {
+    const std::vector<ArgDef>& arguments = node.def->inputs();
+    return std::all_of(inputs.begin(), inputs.end(), [&](std::size_t i) {
+      return arguments[std::min(i, arguments.size() - 1)].types.Has(precision_.low);
+    });
+  }
+
   // float32 as soon as one operand that was computed is; constants and parameters have no say.
   DType Followed(const Node& node, const std::vector<std::size_t>& shared) const {
     bool low = false;
@@ -131,7 +142,7 @@ class PrecisionCaster {
     if (graph_.node(id).type == "Cast") return graph_.Infer(id);
     const std::vector<std::size_t> shared = SharedInputs(graph_.node(id));
     if (!shared.empty()) {
-      const Rule rule = RuleOf(precision_, graph_.node(id));
+      const Rule rule = TakesLow(graph_.node(id), shared) ? RuleOf(precision_, graph_.node(id)) : Rule::kFull;
       const DType wanted = rule == Rule::kLow    ? precision_.low
                            : rule == Rule::kFull ? DType::kF32
                                                  : Followed(graph_.node(id), shared);

@@ -98,6 +98,18 @@ TEST(CustomOps, ShapeRuleObjects) {
       {"The last axis of X must be even.", "7", "custom_ops.so", "pairs"});
 }
 
+// Under a low precision an operator that is defined for float32 alone computes in float32.
+TEST(CustomOps, StayInTheirPrecision) {
+  for (const char* mode : {"graph", "pynative"}) {
+    for (const char* level : {"O1", "O2", "O3", "auto"}) {
+      const RunCase run(Sections(kOwn, mode) + "amp: {level: " + level + ", dtype: bf16}\n");
+      const ToolResult result = run.Train();
+      EXPECT_EQ(result.exit_code, 0) << mode << " " << level << result.err;
+      EXPECT_LT(run.Summary().at("train_loss").back(), run.Summary().at("train_loss").front()) << mode << " " << level;
+    }
+  }
+}
+
 TEST(CustomOps, NamesAndAttributesAreChecked) {
   ExpectRefused("    - flatten\n    - {op: {domain: com.example, type: ScaledTan}}\n", 2,
                 {"'ScaledTan'", "com.example", "Did you mean 'ScaledTanh'?"});
