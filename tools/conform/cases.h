@@ -62,6 +62,23 @@ void StickyErrors(Context& context);
 void ManyThreads(Context& context);
 void DeviceLost(Context& context);
 void CheckLostDevice(Context& context);
+// l2_numerics.cc
+void Numerics(Context& context);
+void Views(Context& context);
+void EmptyAndScalar(Context& context);
+void OddSizes(Context& context);
+void SpecialValues(Context& context);
+// l2_kernels.cc
+void Workspace(Context& context);
+void Aliasing(Context& context);
+void SameSeedSameResult(Context& context);
+void KernelAttributes(Context& context);
+void CaptureAndReplay(Context& context);
+void ConcurrentExecute(Context& context);
+void Cancellation(Context& context);
+void NoAllocationInExecute(Context& context);
+// l2_gradient.cc
+void FiniteDifferences(Context& context);
 // l3_single.cc
 void TryCollectiveStructs(Context& context);
 void TryUnknownReduction(Context& context);

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::uint64_t kGuard = 256;
 constexpr std::uint8_t kGuardByte = 0xA5;
-constexpr std::uint8_t kPoison = 0xFF;  // NaN in every floating dtype
 
 }  // namespace
 
@@ -262,7 +261,7 @@ void KernelRun::Place(Operand* operand, const char* what) {
   session_.context().Require(operand->block.address % 64 == 0 || session_.space_info().min_align < 64,
                              "{}: memory is aligned to less than the space says.", text_);
   session_.Fill(operand->block, kGuardByte, way_.stream);
-  std::vector<std::uint8_t> poison(operand->bytes, kPoison);
+  std::vector<std::uint8_t> poison(operand->bytes, way_.poison);
   session_.Upload(poison.data(), operand->start(), operand->bytes, way_.stream, TENON_HOST_SOURCE_DURING_CALL);
 }
 
@@ -298,7 +297,7 @@ void KernelRun::Upload(Operand* operand) {
   const auto* from = static_cast<const std::uint8_t*>(content.raw());
   std::vector<std::uint8_t> bytes(from, from + content.bytes());
   if (!operand->strides.empty()) {
-    bytes.assign(operand->bytes, kPoison);
+    bytes.assign(operand->bytes, way_.poison);
     std::vector<std::int64_t> index(operand->strides.size(), 0);
     for (std::int64_t element = 0; element < content.elements(); ++element) {
       std::int64_t place = 0;
@@ -402,7 +401,7 @@ void KernelRun::PutOperands() {
   workspace_.block = session_.Allocate(workspace_.bytes + 2 * kGuard);
   session_.Fill(workspace_.block, kGuardByte, way_.stream);
   // Exactly the size asked for, poisoned, between guards.
-  std::vector<std::uint8_t> poison(workspace_.bytes, kPoison);
+  std::vector<std::uint8_t> poison(workspace_.bytes, way_.poison);
   session_.Upload(poison.data(), workspace_.start(), workspace_.bytes, way_.stream, TENON_HOST_SOURCE_DURING_CALL);
 }
 
@@ -482,6 +481,34 @@ std::vector<Tensor> KernelRun::Run() {
   PutOperands();
   Execute();
   return Results();
+}
+
+int ForEachCallOf(Session& session, const std::function<std::vector<OpCall>(const OpDef&)>& calls,
+                  const std::function<void(const KernelOf&, const OpCall&)>& body) {
+  int count = 0;
+  for (const KernelOf& kernel : KernelsOf(session)) {
+    if (kernel.op == nullptr) continue;
+    for (const OpCall& call : calls(*kernel.op)) {
+      if (KernelRun(session, kernel, call).Supports() == TENON_VERDICT_NO) continue;
+      body(kernel, call);
+      ++count;
+    }
+  }
+  return count;
+}
+
+int ForEachCall(Session& session, const std::vector<DType>& dtypes, Values values,
+                const std::function<void(const KernelOf&, const OpCall&)>& body) {
+  return ForEachCallOf(
+      session,
+      [&](const OpDef& def) {
+        std::vector<OpCall> calls;
+        for (const DType dtype : dtypes) {
+          for (OpCall& call : SampleCalls(def, dtype, values)) calls.push_back(std::move(call));
+        }
+        return calls;
+      },
+      body);
 }
 
 double ToleranceOf(DType dtype) {

@@ -2,6 +2,7 @@
 // compared afterwards.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,8 @@ struct RunWay {
   std::int64_t misalign = 0;    // elements by which operands start later
   int in_place_input = -1;      // output 0 lies over this input
   RandomState random{0x1234567, 42};
-  bool use_random = false;  // else that of the call
+  bool use_random = false;     // else that of the call
+  std::uint8_t poison = 0xFF;  // what outputs and workspace hold before the call; NaN in every floating dtype
   tenon_cancel* cancel = nullptr;
   tenon_stream* stream = nullptr;  // null: the session's
 };
@@ -119,6 +121,14 @@ class KernelRun {
   tenon_kernel* kernel_ = nullptr;
   tenon_error error_;
 };
+
+// Calls `body` for every kernel of the plugin and every call in one of the dtypes that it supports; returns how many.
+// Kernels of operators that the core does not know are left out.
+int ForEachCall(Session& session, const std::vector<DType>& dtypes, Values values,
+                const std::function<void(const KernelOf&, const OpCall&)>& body);
+// The same for the calls that `calls` makes.
+int ForEachCallOf(Session& session, const std::function<std::vector<OpCall>(const OpDef&)>& calls,
+                  const std::function<void(const KernelOf&, const OpCall&)>& body);
 
 // Compares with the reference; fails the case with the first element that differs.
 void RequireNear(Context& context, const Tensor& got, const Tensor& expected, double tolerance,

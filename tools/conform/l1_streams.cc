@@ -96,7 +96,22 @@ void EventRecordedAgain(Context& context) {
          "measure the time between two events");
     context.Require(ns >= 0 && ns < 1e11, "Between two events in order lie {} ns.", ns);
   }
-  // An event recorded again stands for the new place only.
+  // Whoever waits for an event that was reached before and recorded again waits for the new place.
+  tenon_stream* reader = s.NewStream();
+  Block block = s.Allocate(1 << 16), seen = s.Allocate(1 << 16);
+  for (int round = 0; round < 10; ++round) {
+    s.MakeBusy(s.stream());
+    s.Fill(block, static_cast<std::uint8_t>(round), s.stream());
+    s.Record(event, s.stream());
+    s.WaitEvent(reader, event);
+    CopyBlock(s, block, seen, reader);
+    context.Require(AllBytes(s.Read(seen, reader), static_cast<std::uint8_t>(round)),
+                    "An event that was recorded again stands for its former place.");
+  }
+  DestroyStream(s, reader);
+  s.Free(block);
+  s.Free(seen);
+  // It stands for the new place only.
   s.MakeBusy(s.stream());
   s.Record(event, s.stream());
   tenon_stream* other = s.NewStream();

@@ -1,0 +1,221 @@
+// Mutations of kernels.
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include "mutations.h"
+
+namespace mutant {
+namespace {
+
+const tenon_tensor& At(const tenon_tensor* first, uint32_t stride, uint32_t index) {
+  return *reinterpret_cast<const tenon_tensor*>(reinterpret_cast<const char*>(first) + uint64_t{stride} * index);
+}
+const tenon_tensor& In(const tenon_kernel_call* call, uint32_t index) {
+  return At(call->inputs, call->input_stride, index);
+}
+const tenon_tensor& Out(const tenon_kernel_call* call, uint32_t index) {
+  return At(call->outputs, call->output_stride, index);
+}
+int64_t Elements(const tenon_tensor& tensor) {
+  int64_t count = 1;
+  for (uint32_t axis = 0; axis < tensor.rank; ++axis) count *= tensor.dims[axis];
+  return count;
+}
+float* Floats(const tenon_tensor& tensor) { return reinterpret_cast<float*>(tensor.address + tensor.byte_offset); }
+
+// Runs the sound kernel to its end.
+int32_t RunSound(tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+  const int32_t code = SoundKernel(kernel).execute(kernel, call, error);
+  if (code == TENON_OK && call->stream != nullptr) Sound().stream.stream_synchronize(call->stream, UINT64_MAX, nullptr);
+  return code;
+}
+
+void IgnoresStride(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    tenon_kernel_call packed = *call;
+    std::vector<tenon_tensor> views;
+    for (uint32_t i = 0; i < call->output_count; ++i) views.push_back(At(call->outputs, sizeof(tenon_tensor), i));
+    for (tenon_tensor& view : views) view.struct_size = sizeof(tenon_tensor);
+    packed.outputs = views.data();
+    packed.output_stride = sizeof(tenon_tensor);
+    std::vector<tenon_tensor> inputs;
+    for (uint32_t i = 0; i < call->input_count; ++i) inputs.push_back(At(call->inputs, sizeof(tenon_tensor), i));
+    packed.inputs = inputs.data();
+    packed.input_stride = sizeof(tenon_tensor);
+    return RunSound(kernel, &packed, error);
+  };
+}
+
+void MissesTail(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    const tenon_tensor& out = Out(call, 0);
+    const int64_t count = out.dtype == TENON_DTYPE_F32 ? Elements(out) : 0;
+    const float kept = count > 8 && count % 8 == 1 ? Floats(out)[count - 1] : 0;
+    const int32_t code = RunSound(kernel, call, error);
+    if (count > 8 && count % 8 == 1) Floats(out)[count - 1] = kept;
+    return code;
+  };
+}
+
+void SwallowsNan(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    const int32_t code = RunSound(kernel, call, error);
+    const tenon_tensor& out = Out(call, 0);
+    for (int64_t i = 0; out.dtype == TENON_DTYPE_F32 && i < Elements(out); ++i) {
+      if (std::isnan(Floats(out)[i])) Floats(out)[i] = 0;
+    }
+    return code;
+  };
+}
+
+void SlightlyWrong(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    const int32_t code = RunSound(kernel, call, error);
+    const tenon_tensor& out = Out(call, 0);
+    for (int64_t i = 0; out.dtype == TENON_DTYPE_F32 && i < Elements(out); ++i) Floats(out)[i] *= 1.001F;
+    return code;
+  };
+}
+
+void WritesPastOutput(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    const int32_t code = RunSound(kernel, call, error);
+    const tenon_tensor& out = Out(call, 0);
+    if (out.dtype == TENON_DTYPE_F32) Floats(out)[Elements(out)] = 1;
+    return code;
+  };
+}
+
+void WritesPastWorkspace(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    const int32_t code = RunSound(kernel, call, error);
+    if (call->workspace_bytes > 0) *reinterpret_cast<char*>(call->workspace + call->workspace_bytes) = 1;
+    return code;
+  };
+}
+
+void ReadsWorkspace(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    const bool filled = call->workspace_bytes > 0 && *reinterpret_cast<unsigned char*>(call->workspace) != 0;
+    const int32_t code = RunSound(kernel, call, error);
+    const tenon_tensor& out = Out(call, 0);
+    if (filled && out.dtype == TENON_DTYPE_F32 && Elements(out) > 0) Floats(out)[0] += 1e-6F;
+    return code;
+  };
+}
+
+void ChangesInput(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    const int32_t code = RunSound(kernel, call, error);
+    const tenon_tensor& in = In(call, 0);
+    if (in.dtype == TENON_DTYPE_F32 && Elements(in) > 0) Floats(in)[0] += 1;
+    return code;
+  };
+}
+
+void PromisesTooMuch(Tables* tables) {
+  tables->kernel.supports = [](tenon_plugin*, const tenon_kernel_def*, const tenon_kernel_query*, uint32_t* verdict,
+                               const tenon_reason_sink*) {
+    *verdict = TENON_VERDICT_YES;
+    return static_cast<int32_t>(TENON_OK);
+  };
+  tables->kernel.create = [](tenon_plugin* plugin, const tenon_kernel_def* def, const tenon_kernel_query* query,
+                             tenon_kernel** out, tenon_error* error) {
+    uint32_t verdict = 0;
+    SoundKernel(def).supports(plugin, def, query, &verdict, nullptr);
+    if (verdict == TENON_VERDICT_NO) return Fail(error, TENON_UNIMPLEMENTED, "This is not implemented.");
+    return SoundKernel(def).create(plugin, def, query, out, error);
+  };
+}
+
+void RefusesWithoutReason(Tables* tables) {
+  tables->kernel.supports = [](tenon_plugin* plugin, const tenon_kernel_def* def, const tenon_kernel_query* query,
+                               uint32_t* verdict, const tenon_reason_sink*) {
+    return SoundKernel(def).supports(plugin, def, query, verdict, nullptr);
+  };
+}
+
+void IgnoresOffset(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    std::vector<tenon_tensor> inputs;
+    for (uint32_t i = 0; i < call->input_count; ++i) inputs.push_back(In(call, i));
+    for (tenon_tensor& input : inputs) input.byte_offset = 0;
+    tenon_kernel_call without = *call;
+    without.inputs = inputs.data();
+    without.input_stride = sizeof(tenon_tensor);
+    return RunSound(kernel, &without, error);
+  };
+}
+
+void RemembersCalls(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    static std::atomic<int> calls{0};
+    const int32_t code = RunSound(kernel, call, error);
+    const tenon_tensor& out = Out(call, 0);
+    if (out.dtype == TENON_DTYPE_F32 && Elements(out) > 0)
+      Floats(out)[0] = std::nextafterf(Floats(out)[0], static_cast<float>(calls.fetch_add(1) % 2) * 10 - 5);
+    return code;
+  };
+}
+
+void AllocatesInExecute(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    const tenon_tensor& out = Out(call, 0);
+    tenon_buffer* scratch = nullptr;
+    uint64_t address = 0;
+    if (out.space != nullptr)
+      Sound().memory.alloc(out.space, 1 << 20, 0, nullptr, TENON_ALLOC_TEMPORARY, &scratch, &address, nullptr);
+    const int32_t code = RunSound(kernel, call, error);
+    Sound().memory.free(scratch, nullptr);
+    return code;
+  };
+}
+
+// A scratch array that all calls share.
+void NotReentrant(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    static std::atomic<int> inside{0};
+    const int others = inside.fetch_add(1);
+    const int32_t code = RunSound(kernel, call, error);
+    for (volatile int spin = 0; spin < 200000;) spin = spin + 1;
+    const tenon_tensor& out = Out(call, 0);
+    if ((others > 0 || inside.load() > 1) && out.dtype == TENON_DTYPE_F32 && Elements(out) > 0) Floats(out)[0] = 77;
+    inside.fetch_sub(1);
+    return code;
+  };
+}
+
+void ThreadsChangeResult(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    const int32_t code = RunSound(kernel, call, error);
+    const tenon_tensor& out = Out(call, 0);
+    if (call->thread_budget == 3 && out.dtype == TENON_DTYPE_F32 && Elements(out) > 0)
+      Floats(out)[0] = std::nextafterf(Floats(out)[0], 100);
+    return code;
+  };
+}
+
+constexpr Mutation kMutations[] = {
+    {"ignores_stride", IgnoresStride},
+    {"misses_tail", MissesTail},
+    {"swallows_nan", SwallowsNan},
+    {"slightly_wrong", SlightlyWrong},
+    {"writes_past_output", WritesPastOutput},
+    {"writes_past_workspace", WritesPastWorkspace},
+    {"reads_workspace", ReadsWorkspace},
+    {"changes_input", ChangesInput},
+    {"promises_too_much", PromisesTooMuch},
+    {"refuses_without_reason", RefusesWithoutReason},
+    {"ignores_offset", IgnoresOffset},
+    {"remembers_calls", RemembersCalls},
+    {"allocates_in_execute", AllocatesInExecute},
+    {"not_reentrant", NotReentrant},
+    {"threads_change_result", ThreadsChangeResult},
+};
+
+}  // namespace
+
+const Mutation* FindKernelMutation(std::string_view name) { return FindIn(kMutations, name); }
+
+}  // namespace mutant
