@@ -11,7 +11,13 @@ const char* Version() { return TENON_VERSION_STRING; }
 
 Error::~Error() = default;
 
-void Throw(const Status& status) { throw Error(static_cast<int>(status.code()), status.ToString()); }
+// An exception need not say that it is an error; the address of a file stays.
+void Throw(const Status& status) {
+  constexpr std::string_view kHead = "error: ";
+  std::string text = status.ToString();
+  if (text.starts_with(kHead)) text.erase(0, kHead.size());
+  throw Error(static_cast<int>(status.code()), text);
+}
 
 namespace {
 

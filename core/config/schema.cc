@@ -23,6 +23,11 @@ Json TypeSchema(const ConfigType& type, const Bounds& bounds);
 
 Json UnionSchema(const ConfigType& type, const std::string& default_kind) {
   Json choices = Json::array();
+  if (!type.chosen_by.empty()) {
+    for (const auto& variant : type.variants) choices.push_back(TableSchema(*variant.second, "", false));
+    choices.push_back({{"type", "null"}});
+    return {{"anyOf", choices}};
+  }
   Json names = Json::array();
   for (const auto& variant : type.variants) {
     names.push_back(variant.first);
@@ -30,6 +35,22 @@ Json UnionSchema(const ConfigType& type, const std::string& default_kind) {
   }
   choices.push_back({{"enum", names}});
   return {{"anyOf", choices}};
+}
+
+// A name, or a map of one name to its options.
+Json OneKeySchema(const ConfigType& type) {
+  Json names = Json::array();
+  Json entries = Json::object();
+  for (const auto& variant : type.variants) {
+    names.push_back(variant.first);
+    entries[variant.first] = {{"anyOf", Json::array({TableSchema(*variant.second, "", false), {{"type", "null"}}})}};
+  }
+  const Json map = {{"type", "object"},
+                    {"properties", entries},
+                    {"minProperties", 1},
+                    {"maxProperties", 1},
+                    {"additionalProperties", false}};
+  return {{"anyOf", Json::array({map, {{"enum", names}}})}};
 }
 
 Json TypeSchema(const ConfigType& type, const Bounds& bounds) {
@@ -79,6 +100,7 @@ Json TypeSchema(const ConfigType& type, const Bounds& bounds) {
       schema = UnionSchema(type, "");
       break;
     case Kind::kCustom:
+      if (!type.variants.empty()) return OneKeySchema(type);
       if (type.table != nullptr)
         schema["anyOf"] = Json::array({TableSchema(*type.table, "", false), {{"type", {"string", "number"}}}});
       break;
@@ -153,30 +175,39 @@ std::string DefaultText(const ConfigField& field) {
 void AppendTable(const ConfigTable& table, const std::string& path, const std::string& kind, std::string& out);
 
 void AppendNested(const ConfigType& type, const std::string& path, std::string& out) {
+  if (type.kind == ConfigType::Kind::kCustom && !type.variants.empty()) return;  // has a page of its own
   if (type.table != nullptr) AppendTable(*type.table, path, "", out);
-  for (const auto& variant : type.variants) AppendTable(*variant.second, path, variant.first, out);
+  for (const auto& variant : type.variants) {
+    AppendTable(*variant.second, path,
+                fmt::format("{}: {}", type.chosen_by.empty() ? "type" : type.chosen_by, variant.first), out);
+  }
   for (const ConfigType& element : type.element) AppendNested(element, path + "[]", out);
 }
 
 void AppendTable(const ConfigTable& table, const std::string& path, const std::string& kind, std::string& out) {
   const std::string heading = path.empty() ? "Top level" : fmt::format("`{}`", path);
-  out += fmt::format("\n## {}{}\n\n{}\n", heading, kind.empty() ? "" : fmt::format(" with `type: {}`", kind),
-                     table.sentence);
+  out += fmt::format("\n## {}{}\n\n{}\n", heading, kind.empty() ? "" : fmt::format(" with `{}`", kind), table.sentence);
   if (table.fields.empty()) {
     out += "\nNo further keys.\n";
     return;
   }
-  out += "\n| key | value | default | meaning |\n|---|---|---|---|\n";
-  for (const ConfigField& field : table.fields) {
-    out += fmt::format("| `{}` | {} | {} | {} |\n", field.name, Escaped(KindText(field)), Escaped(DefaultText(field)),
-                       Escaped(field.sentence));
-  }
+  out += "\n" + KeysMarkdown(table);
   for (const ConfigField& field : table.fields) {
     AppendNested(field.type, path.empty() ? field.name : path + "." + field.name, out);
   }
 }
 
 }  // namespace
+
+std::string KeysMarkdown(const ConfigTable& table, const ConfigTable* left_out) {
+  std::string out = "| key | value | default | meaning |\n|---|---|---|---|\n";
+  for (const ConfigField& field : table.fields) {
+    if (left_out != nullptr && left_out->Find(field.name) != nullptr) continue;
+    out += fmt::format("| `{}` | {} | {} | {} |\n", field.name, Escaped(KindText(field)), Escaped(DefaultText(field)),
+                       Escaped(field.sentence));
+  }
+  return out;
+}
 
 std::string SchemaJson(const ConfigTable& root, const std::string& title) {
   Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};

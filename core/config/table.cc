@@ -154,6 +154,7 @@ std::string ConfigType::Text() const {
   }
   std::vector<std::string> kinds;
   for (const auto& variant : variants) kinds.push_back(variant.first);
+  if (!chosen_by.empty()) return fmt::format("map, by {}", chosen_by);
   return fmt::format("map with type {}", JoinOr(kinds));
 }
 

@@ -57,8 +57,9 @@ struct ConfigType {
   std::vector<ConfigType> element{};   // one: of a list or map
   const ConfigTable* table = nullptr;  // kStruct; kCustom when a map is one of its forms
   std::vector<std::pair<std::string, const ConfigTable*>> variants{};  // kUnion: value of `type` and its options
-  std::vector<std::string> names{};                                    // kName
-  std::string spelling{};                                              // kCustom: what may be written, in words
+  std::string chosen_by{};           // kUnion: the key beside the map that takes the place of `type` in it
+  std::vector<std::string> names{};  // kName
+  std::string spelling{};            // kCustom: what may be written, in words
 
   // "integer", "list of numbers", "sgd, adam or adamw" ...
   std::string Text() const;

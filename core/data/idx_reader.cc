@@ -119,7 +119,8 @@ Result<std::optional<IdxFiles>> FindIdxFiles(const std::string& folder, IdxPart 
   if (!fs::is_directory(folder, error))
     return InvalidArgument("This is a file; a folder with IDX files is needed here.").At(folder);
   const std::string name = part == IdxPart::kTrain ? "train" : "t10k";
-  const std::array<std::string, 2> stems = {name + "-images-idx3-ubyte", name + "-labels-idx1-ubyte"};
+  const std::array<std::string, 2> stems = {fmt::format("{}-images-idx3-ubyte", name),
+                                            fmt::format("{}-labels-idx1-ubyte", name)};
   std::array<std::string, 2> found;
   for (std::size_t i = 0; i < 2; ++i) {
     std::string dotted = stems[i];

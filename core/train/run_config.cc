@@ -8,6 +8,7 @@
 #include "core/config/fields.h"
 #include "core/config/schema.h"
 #include "core/config/yaml_writer.h"
+#include "core/train/layer_reference.h"
 #include "core/train/metric_name.h"
 #include "core/train/train_codec.h"
 
@@ -72,6 +73,7 @@ struct ConfigCodec<NetworkConfig> {
     ConfigField args;
     args.name = "args";
     args.type = ConfigCodec<Zoo>::Type();
+    args.type.chosen_by = "zoo";
     args.sentence = "settings of the zoo network";
     args.read = [](const ConfigNode&, void*, ConfigReader&) {};  // by ReadArgs, when the name is known
     args.write = [](const void* object) {
@@ -82,9 +84,11 @@ struct ConfigCodec<NetworkConfig> {
           *network.zoo);
     };
 
+    ConfigField layers = Field("layers", &NetworkConfig::layers, "the layers, in order (layers.md has them all)");
+    layers.type = {.kind = ConfigType::Kind::kList, .optional = true, .element = {LayerEntryType()}};
     ConfigTable table = Table<NetworkConfig>(
         "Either a network of the zoo, or `layers`: a list of one-key maps such as {conv: {out: 6, kernel: 5}}.",
-        {std::move(zoo), std::move(args), Field("layers", &NetworkConfig::layers, "the layers, in order")}, ReadArgs);
+        {std::move(zoo), std::move(args), std::move(layers)}, ReadArgs);
     return table;
   }
 

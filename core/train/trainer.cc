@@ -117,8 +117,8 @@ class TrainingRun {
   RunPosition at_;
   double interval_loss_ = 0;
   std::int64_t interval_steps_ = 0, interval_ns_ = 0;
-  std::int64_t samples_ = 0, train_ns_ = 0;
-  std::int64_t skipped_samples_ = 0;  // up to the end of the last epoch
+  std::int64_t samples_ = 0, train_ns_ = 0;  // of all steps but the first, with the waits for their batches
+  std::int64_t skipped_samples_ = 0;         // up to the end of the last epoch
   std::string last_saved_;
   bool recording_ = false;  // the folder holds this run, so that summary.json is its to write
 };
@@ -391,12 +391,13 @@ Status TrainingRun::Step() {
   at_.learning_rate =
       LearningRateAt(config_.schedule, LearningRate(config_.optimizer), UpdatesDone(), total_steps_, per_epoch_);
   TENON_ASSIGN(const double loss, TrainBatches());
-  const std::int64_t took = MonotonicNs() - begin - (train_loader_->stats().wait_ns - waited);
+  const std::int64_t with_data = MonotonicNs() - begin;
+  const std::int64_t took = with_data - (train_loader_->stats().wait_ns - waited);
   if (!result_.summary.first_step_ms) {  // it compiles
     result_.summary.first_step_ms = Milliseconds(MonotonicNs() - started_ns_);
   } else {
     step_times_.Add(Milliseconds(took));
-    train_ns_ += took;
+    train_ns_ += with_data;
     samples_ += batches_.samples();
   }
   ++at_.global_step;
@@ -512,10 +513,9 @@ std::string TrainingRun::ResumeHint() const {
 }
 
 void TrainingRun::FillDataWait(const LoaderStats& stats) {
-  const double waited = Milliseconds(stats.wait_ns);
-  const double all = waited + Milliseconds(train_ns_);
+  const double waited = Milliseconds(stats.wait_ns), all = Milliseconds(train_ns_);
   result_.summary.step_ms.data_wait = waited / static_cast<double>(stats.batches);
-  if (all > 0) result_.summary.data_wait_share = waited / all;
+  if (all > 0) result_.summary.data_wait_share = std::min(1.0, waited / all);
 }
 
 void TrainingRun::FillSummary() {

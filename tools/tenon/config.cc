@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "core/train/layer_reference.h"
 #include "core/train/run_config.h"
 #include "tools/cli/cli.h"
 
@@ -23,7 +24,9 @@ int RunConfigShow(const ConfigShowOptions& options) {
 }
 
 int RunConfigSchema(const ConfigSchemaOptions& options) {
-  const std::string text = options.markdown ? RunConfigSchemaMarkdown() : RunConfigSchemaJson();
+  const std::string text = options.layers     ? LayersMarkdown()
+                           : options.markdown ? RunConfigSchemaMarkdown()
+                                              : RunConfigSchemaJson();
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }

@@ -17,9 +17,10 @@ int RunConfigShow(const ConfigShowOptions& options);
 
 struct ConfigSchemaOptions {
   bool markdown = false;
+  bool layers = false;
 };
 
-// `tenon config schema`: prints the JSON Schema of run files, or the reference page. Returns the exit code.
+// `tenon config schema`: prints the JSON Schema of run files, or a reference page. Returns the exit code.
 int RunConfigSchema(const ConfigSchemaOptions& options);
 
 }  // namespace tenon

@@ -68,6 +68,7 @@ void AddConfig(CLI::App& app, Command& command) {
       group->add_subcommand("schema", "Print all keys with types, bounds, defaults and meaning, as a JSON Schema.");
   const auto schema_options = std::make_shared<ConfigSchemaOptions>();
   schema->add_flag("--markdown", schema_options->markdown, "Print the reference page docs/reference/config.md.");
+  schema->add_flag("--layers", schema_options->layers, "Print the reference page docs/reference/layers.md.");
   schema->callback(
       [schema_options, &command] { command = [schema_options] { return RunConfigSchema(*schema_options); }; });
 }

@@ -7,12 +7,12 @@ trap 'rm -rf "$work"' EXIT
 
 cmake --install "$build" --prefix "$work/tree" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
 mkdir "$work/program"
-cp "$source/core/api/examples/train_digits.cc" "$work/program/"
+cp "$source/core/api/examples/train_quadrants.cc" "$work/program/"
 cat >"$work/program/CMakeLists.txt" <<'EOF'
 cmake_minimum_required(VERSION 3.16)
 project(program CXX)
 find_package(Tenon CONFIG REQUIRED)
-add_executable(program train_digits.cc)
+add_executable(program train_quadrants.cc)
 target_compile_features(program PRIVATE cxx_std_17)
 target_link_libraries(program PRIVATE Tenon::tenon)
 EOF

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/train/layer_reference.h"
+
 namespace tenon {
 namespace {
 
@@ -213,10 +215,15 @@ TEST(RunConfig, TheReferencePageIsUpToDate) {
       << "Write it again: tenon config schema --markdown > docs/reference/config.md";
 }
 
+TEST(RunConfig, TheLayersPageIsUpToDate) {
+  EXPECT_EQ(ReadAll("docs/reference/layers.md"), LayersMarkdown())
+      << "Write it again: tenon config schema --layers > docs/reference/layers.md";
+}
+
 TEST(RunConfig, TheSchemaNamesEveryKey) {
   const std::string schema = RunConfigSchemaJson();
-  for (const char* key :
-       {"\"optimizer\"", "\"betas\"", "every_N or a fraction", "\"exclusiveMaximum\": 1.0", "\"default\": 32"}) {
+  for (const char* key : {"\"optimizer\"", "\"betas\"", "\"global_average_pool\"", "every_N or a fraction",
+                          "\"exclusiveMaximum\": 1.0", "\"default\": 32"}) {
     EXPECT_NE(schema.find(key), std::string::npos) << key;
   }
 }

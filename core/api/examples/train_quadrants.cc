@@ -1,5 +1,5 @@
-// A network from YAML text, trained on batches of your own: train_digits [steps]. Build it with
-//   c++ -std=c++17 train_digits.cc -ltenon
+// A network from YAML text, trained on batches of your own: train_quadrants [steps]. Build it with
+//   c++ -std=c++17 train_quadrants.cc -I<prefix>/include -L<prefix>/lib -ltenon -Wl,-rpath,<prefix>/lib
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
