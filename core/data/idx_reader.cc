@@ -124,7 +124,7 @@ Result<std::optional<IdxFiles>> FindIdxFiles(const std::string& folder, IdxPart 
   std::array<std::string, 2> found;
   for (std::size_t i = 0; i < 2; ++i) {
     std::string dotted = stems[i];
-    dotted.replace(dotted.find("-idx"), 1, ".");
+    dotted[dotted.find("-idx")] = '.';
     for (const std::string& candidate : {stems[i], stems[i] + ".gz", dotted, dotted + ".gz"}) {
       const fs::path path = fs::path(folder) / candidate;
       if (found[i].empty() && fs::exists(path, error)) found[i] = path.string();
