@@ -25,7 +25,7 @@ struct ConfigCodec<PluginLoadEntry> {
   }
 
   static ConfigNode Write(const PluginLoadEntry& value) {
-    const bool bare = !value.required && value.options.is_null();
+    const bool bare = !value.required && value.legacy.empty() && value.options.is_null();
     if (bare) return TextNode(value.text());
     std::vector<ConfigEntry> entries;
     for (ConfigEntry& entry : WriteFields(ConfigTableOf(&value), &value)) {
@@ -46,6 +46,8 @@ void CheckEntry(const ConfigNode& node, PluginLoadEntry& entry, ConfigReader& re
   if (entry.name.find('/') != std::string::npos) {
     return reader.Complain(*node.Find("name"), "is a name with a '/' in it. Write it as 'path'.");
   }
+  if (!entry.legacy.empty() && entry.path.empty())
+    return reader.Complain(node, "has 'legacy' and no 'path'. Such a library is named by its path.");
   if (!entry.options.is_null() && !entry.options.is_map()) {
     reader.Fail(entry.options.place(), "'{}' needs a map (key: value), but is {}.", reader.PathTo("options"),
                 entry.options.Describe());
@@ -62,6 +64,8 @@ const ConfigTable& ConfigTableOf(const PluginLoadEntry*) {
           Field("name", &T::name, "file <name>.so or lib<name>.so in the folders searched"),
           Field("path", &T::path, PathText(), "the file itself"),
           Field("required", &T::required, "the run fails when it cannot be loaded, even if nothing else needs it"),
+          Field("legacy", &T::legacy, OneOf({"", "aot"}),
+                "aot: the file is no plugin but a library of ahead-of-time operators (legacy_operators.md)"),
           Field("options", &T::options, "settings for the plugin, which checks them itself"),
       },
       CheckEntry);

@@ -19,6 +19,7 @@ struct PluginLoadEntry {
   std::string name;  // file <name>.so or lib<name>.so in the folders searched; or
   std::string path;  // a file, absolute by now
   bool required = false;
+  std::string legacy;  // "aot": no plugin but operators of an older interface, opened through an adapter
   ConfigNode options;  // a map, or nothing
   Place place;
 

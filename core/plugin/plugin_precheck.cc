@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/platform/file_trust.h"
 #include "core/plugin/plugin_message.h"
@@ -69,13 +70,14 @@ Status FileProblem(const ElfFile& elf, const std::string& name) {
   return Status();
 }
 
-Status Check(const PluginFile& file, std::optional<TrustPolicy> trust, PluginPrecheck* out) {
+// Opens the file and reads its structure; notes where it lies and what it is.
+Result<std::pair<OpenedFile, ElfFile>> ReadLibrary(const std::string& path, PluginPrecheck* out) {
   const std::string name = out->file_name();
-  Result<std::string> real = RealPath(file.path);
+  Result<std::string> real = RealPath(path);
   if (!real.ok()) {
     const bool absent = real.status().code() == Code::kNotFound;
     return PluginError(absent ? PluginMessage::kNotFound : PluginMessage::kUnreadable, name,
-                       "cannot be found at {}: {}.", file.path, real.status().message());
+                       "cannot be found at {}: {}.", path, real.status().message());
   }
   out->real_path = *real;
   Result<OpenedFile> opened = OpenedFile::Open(out->real_path);
@@ -84,15 +86,26 @@ Status Check(const PluginFile& file, std::optional<TrustPolicy> trust, PluginPre
                        opened.status().message());
   }
   out->identity = opened->identity();
-  const ElfFile elf = ReadElf(opened->descriptor());
+  ElfFile elf = ReadElf(opened->descriptor());
   out->build_id = elf.build_id;
   TENON_TRY(FileProblem(elf, name));
+  return std::pair(std::move(*opened), std::move(elf));
+}
+
+Status CheckTrusted(const OpenedFile& file, std::optional<TrustPolicy> trust, PluginPrecheck* out) {
+  return CheckTrusted(file, trust.value_or(IsSystemPath(out->real_path) ? TrustPolicy::kStrict : TrustPolicy::kWarn),
+                      out);
+}
+
+Status Check(const PluginFile& file, std::optional<TrustPolicy> trust, PluginPrecheck* out) {
+  const std::string name = out->file_name();
+  TENON_ASSIGN(const auto library, ReadLibrary(file.path, out));
+  const ElfFile& elf = library.second;
   Result<PluginNote> note = ReadPluginNote(elf, name);
   if (!note.ok()) return std::move(note).status();
   out->note = *note;
   out->has_note = true;
-  TENON_TRY(CheckTrusted(
-      *opened, trust.value_or(IsSystemPath(out->real_path) ? TrustPolicy::kStrict : TrustPolicy::kWarn), out));
+  TENON_TRY(CheckTrusted(library.first, trust, out));
   TENON_TRY(CheckPluginNote(out->note, name));
   if (!elf.Defines("tenon_plugin_query_v1")) {
     return PluginError(
@@ -118,6 +131,19 @@ PluginPrecheck PrecheckPlugin(const PluginFile& file, std::optional<TrustPolicy>
   result.origin = file.origin;
   result.status = Check(file, trust, &result);
   return result;
+}
+
+Status PrecheckLegacyLibrary(const std::string& path, std::optional<TrustPolicy> trust) {
+  PluginPrecheck check;
+  check.path = path;
+  TENON_ASSIGN(const auto library, ReadLibrary(path, &check));
+  if (ReadPluginNote(library.second, check.file_name()).ok())
+    return PluginError(PluginMessage::kNoNote, check.file_name(),
+                       "is a plugin with an ABI note of its own. Leave 'legacy' out of its entry.");
+  TENON_TRY(CheckTrusted(library.first, trust, &check));
+  for (const std::string& warning : check.warnings) TENON_LOG(kWarning, "plugin", "{}", warning);
+  const std::vector<MissingLibrary> missing = FindMissingLibraries(library.second, check.real_path);
+  return missing.empty() ? Status() : MissingLibraryError(check, missing.front());
 }
 
 Status MissingLibraryError(const PluginPrecheck& plugin, const MissingLibrary& missing) {

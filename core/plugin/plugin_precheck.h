@@ -34,6 +34,9 @@ struct PluginPrecheck {
 // Trust, ELF structure, note, fit with this host. Reads the file, runs none of it.
 PluginPrecheck PrecheckPlugin(const PluginFile& file, std::optional<TrustPolicy> trust);
 
+// The same for a library of another interface, which has no note and is opened by an adapter.
+Status PrecheckLegacyLibrary(const std::string& path, std::optional<TrustPolicy> trust);
+
 // "TN-PLG-031 cannot open libx.so: needs liby.so.9, ..." for the forecast of `missing`, or for the linker's own words.
 Status MissingLibraryError(const PluginPrecheck& plugin, const MissingLibrary& missing);
 

@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/platform/process.h"
 #include "core/plugin/abi_trace.h"
+#include "core/plugin/legacy_entries.h"
 #include "core/plugin/plugin_message.h"
 
 namespace tenon {
@@ -52,7 +53,7 @@ void PluginRegistry::PrepareEnvironment() {
 }
 
 Status PluginRegistry::Find(const PluginsConfig& config) {
-  config_ = config;
+  TENON_ASSIGN(config_, WithLegacyAdapter(config));
   TENON_TRY(StartAbiTraceFromEnv());
   PrepareEnvironment();
   TENON_ASSIGN(search_, SearchPlugins(config_, options_.search));

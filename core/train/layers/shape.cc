@@ -1,4 +1,4 @@
-// flatten, reshape, transpose, concat.
+// flatten, reshape, transpose, concat, split.
 #include "core/train/layer.h"
 
 namespace tenon {
@@ -13,6 +13,10 @@ struct Transpose : LayerKeys {
 };
 struct Concat : LayerKeys {
   std::int64_t axis = 1;
+};
+struct Split : LayerKeys {
+  std::int64_t axis = 1;
+  std::int64_t parts = 0;
 };
 
 const ConfigTable& ConfigTableOf(const Flatten*) {
@@ -43,6 +47,17 @@ const ConfigTable& ConfigTableOf(const Concat*) {
   return table;
 }
 
+const ConfigTable& ConfigTableOf(const Split*) {
+  static const ConfigTable table =
+      Table<Split>("Pieces of the input along an axis; `outputs` names them, and the layer after it reads the first.",
+                   LayerFields<Split>({
+                       Field("axis", &Split::axis, "the axis; negative: from the end"),
+                       Field("parts", &Split::parts, Between(1, 1000000) & Required(),
+                             "how many, of equal size; the last one is smaller where the axis does not divide"),
+                   }));
+  return table;
+}
+
 LayerResult BuildFlatten(LayerBuilder& builder, const Flatten&) {
   return builder.Op("Flatten", {builder.inputs[0]}, {{"axis", std::int64_t{1}}});
 }
@@ -55,12 +70,17 @@ LayerResult BuildTranspose(LayerBuilder& builder, const Transpose& layer) {
 LayerResult BuildConcat(LayerBuilder& builder, const Concat& layer) {
   return builder.Node("", "Concat", builder.inputs, {{"axis", layer.axis}});
 }
+LayerResult BuildSplit(LayerBuilder& builder, const Split& layer) {
+  return builder.Op("Split", {builder.inputs[0]}, {{"axis", layer.axis}, {"num_outputs", layer.parts}},
+                    static_cast<int>(layer.parts));
+}
 
 }  // namespace
 
 std::vector<LayerKind> ShapeLayers() {
   return {MakeLayerKind<Flatten>("flatten", 1, BuildFlatten), MakeLayerKind<Reshape>("reshape", 1, BuildReshape),
-          MakeLayerKind<Transpose>("transpose", 1, BuildTranspose), MakeLayerKind<Concat>("concat", -1, BuildConcat)};
+          MakeLayerKind<Transpose>("transpose", 1, BuildTranspose), MakeLayerKind<Concat>("concat", -1, BuildConcat),
+          MakeLayerKind<Split>("split", 1, BuildSplit)};
 }
 
 }  // namespace tenon
