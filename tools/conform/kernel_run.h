@@ -110,7 +110,7 @@ class KernelRun {
   RunWay way_;
   std::string text_;
   tenon_kernel_vtable table_{};
-  exec::AbiAttributes attributes_;
+  AbiAttributes attributes_;
   std::vector<Operand> inputs_, outputs_;
   Operand workspace_;
   std::vector<tenon_value_desc> input_descs_, output_descs_;
