@@ -24,12 +24,14 @@ class CpuPlugin final : public sdk::Plugin {
   int32_t DescribeDevice(uint32_t index, tenon_device_info& out, sdk::Error& error) override;
   int32_t OpenDevice(uint32_t index, sdk::Device** out, sdk::Error& error) override;
   int32_t Query(uint32_t index, std::string_view key, tenon_value& out, sdk::Error& error) override;
+  sdk::Profiler* profiler() override { return &profiler_; }
 
   const Routines& routines() const { return *routines_; }
 
  private:
   const Routines* routines_ = nullptr;
   int64_t memory_mb_ = 0;
+  sdk::Profiler profiler_{/*inline_calls=*/true};
 };
 
 // All kernels and fused operators; the tables live as long as the library.

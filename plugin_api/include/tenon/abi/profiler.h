@@ -78,7 +78,8 @@ typedef struct tenon_profiler_config {
    * @errors none: NULL means none @reentrant yes @capture no @shutdown no @fork never @fallback n/a @idempotent no */
   void* (*buffer_request)(void* user, uint64_t* bytes);
   /* Gives a buffer back with used bytes of records and the number of records dropped since the last return.
-   * @since 1.0 @threads T3 @blocks never @async no @own buffer is consumed; user as given @null user may be NULL
+   * @since 1.0 @threads T3 @blocks never @async no @own buffer is consumed; user as given
+   * @null user may be NULL; buffer may be NULL with used 0: then only dropped counts
    * @errors none @reentrant yes @capture no @shutdown yes @fork never @fallback n/a @idempotent no */
   void (*buffer_return)(void* user, void* buffer, uint64_t used, uint64_t dropped);
   uint64_t buffer_bytes; /* optional: usual size of a buffer */

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "tenon/sdk/device.h"
+#include "tenon/sdk/profiler.h"
 
 namespace tenon::sdk {
 
@@ -271,6 +272,9 @@ class HostDevice : public Device {
     if (copy.source < target_end && copy.target < source_end) {
       return error.Fail(TENON_INVALID_ARGUMENT, "Source and target of a copy overlap.");
     }
+    InlineRecord record(plugin(), TENON_RECORD_COPY,
+                        TENON_HAS_FIELD(&copy, tenon_copy, correlation_id) ? copy.correlation_id : 0);
+    record->bytes = copy.rows * copy.row_bytes;
     for (uint64_t row = 0; row < copy.rows; ++row) {
       std::memcpy(reinterpret_cast<void*>(static_cast<uintptr_t>(copy.target + row * target_pitch)),
                   reinterpret_cast<const void*>(static_cast<uintptr_t>(copy.source + row * source_pitch)),

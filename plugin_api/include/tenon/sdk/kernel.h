@@ -20,7 +20,7 @@
 
 #include "tenon/abi/op.h"
 #include "tenon/sdk/attributes.h"
-#include "tenon/sdk/plugin.h"
+#include "tenon/sdk/profiler.h"
 
 namespace tenon::sdk {
 
@@ -281,10 +281,18 @@ struct KernelSlots {
     T* kernel = reinterpret_cast<T*>(handle);
     try {
       Error error(kernel->host().api(), sink);
+      if ((call->flags & TENON_CALL_PROFILING) != 0) return ExecuteRecorded(*kernel, *call, error);
       return kernel->Execute(Call(*call), error);
     } catch (...) {
       return FailFromException(kernel->host().api(), sink);
     }
+  }
+  static int32_t ExecuteRecorded(T& kernel, const tenon_kernel_call& call, Error& error) {
+    InlineRecord record(*kernel.plugin(), TENON_RECORD_KERNEL, call.correlation_id);
+    if (record) record->name = record.host().Intern(Text(kernel.def().name));
+    const int32_t code = kernel.Execute(Call(call), error);
+    if (code != TENON_OK) record->header.flags |= TENON_RECORD_FAILED;
+    return code;
   }
   static void Destroy(tenon_kernel* handle) noexcept { delete reinterpret_cast<T*>(handle); }
   static uint64_t HeldBytes(tenon_kernel* handle) noexcept {

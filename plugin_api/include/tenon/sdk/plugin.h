@@ -13,6 +13,7 @@
 namespace tenon::sdk {
 
 class Device;
+class Profiler;
 
 // One instance. Derive from it, read options in Start, open devices in OpenDevice.
 class Plugin {
@@ -48,6 +49,9 @@ class Plugin {
 
   // ---- tenon.op ----
   virtual void ReleaseCaches() {}
+
+  // ---- tenon.profiler; NULL: none ----
+  virtual Profiler* profiler() { return nullptr; }
 
   Host host() const { return host_; }
   uint32_t thread_budget() const { return thread_budget_; }

@@ -7,3 +7,4 @@
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/operator.h"
 #include "tenon/sdk/plugin.h"
+#include "tenon/sdk/profiler.h"
