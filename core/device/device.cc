@@ -178,6 +178,15 @@ Status Device::Reorder(const tenon_tensor& source, const tenon_tensor& target) {
                          LayoutName(target.layout)));
 }
 
+namespace {
+
+ActivityKind KindOfCopy(const tenon_space* source, const tenon_space* target) {
+  if (source == nullptr) return ActivityKind::kCopyToDevice;
+  return target == nullptr ? ActivityKind::kCopyToHost : ActivityKind::kCopyOnDevice;
+}
+
+}  // namespace
+
 Status Device::Copy(tenon_space* source_space, std::uint64_t source, tenon_space* target_space, std::uint64_t target,
                     std::int64_t bytes) {
   if (bytes == 0) return {};
@@ -189,6 +198,8 @@ Status Device::Copy(tenon_space* source_space, std::uint64_t source, tenon_space
   copy.target = target;
   copy.row_bytes = static_cast<std::uint64_t>(bytes);
   copy.rows = 1;
+  if (activity_ != nullptr) copy.correlation_id = activity_->NextCorrelation();
+  const ActivityScope scope(activity_, KindOfCopy(source_space, target_space), copy.correlation_id, bytes);
   tenon_error error;
   const std::int32_t code = CallAbi("tenon.memory", "copy", plugin_.memory->copy, device_, &copy, stream_, &error);
   if (code == TENON_OK) return {};
@@ -247,6 +258,7 @@ Result<Tensor> Device::Load(DType dtype, const Shape& shape, std::uint32_t layou
 
 Status Device::Synchronize() {
   if (inline_streams_) return {};
+  const ActivityScope scope(activity_, ActivityKind::kDeviceWait);
   tenon_error error;
   const std::int32_t code = CallAbi("tenon.stream", "stream_synchronize", plugin_.stream->stream_synchronize, stream_,
                                     ~std::uint64_t{0}, &error);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/device/activity.h"
 #include "core/device/plugin_handle.h"
 #include "core/tensor/tensor.h"
 
@@ -93,6 +94,10 @@ class Device {
   Status Synchronize();
   const CopyCounts& copies() const { return copies_; }
 
+  // Where the time goes while a run is profiled; null else. The log must outlive its use.
+  ActivityLog* activity() const { return activity_; }
+  void set_activity(ActivityLog* log) { activity_ = log; }
+
  private:
   friend class Buffer;
   explicit Device(const PluginHandle& plugin) : plugin_(plugin) {}
@@ -113,6 +118,7 @@ class Device {
   tenon_space* space_ = nullptr;
   std::int64_t current_bytes_ = 0, peak_bytes_ = 0;
   CopyCounts copies_;
+  ActivityLog* activity_ = nullptr;
 };
 
 }  // namespace tenon

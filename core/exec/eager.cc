@@ -275,6 +275,7 @@ Result<EagerPlan*> EagerEngine::FindPlan(EagerOp& op, std::span<const EagerTenso
 
 Result<EagerPlan*> EagerEngine::AddPlan(EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant,
                                         const EagerSite* site) {
+  const ActivityScope scope(device_.activity(), ActivityKind::kCompile);
   ++counts_.misses;
   --counts_.hits;  // the caller counts every call as a hit
   TENON_TRY(device_.Synchronize());
@@ -340,7 +341,7 @@ Status EagerEngine::Run(EagerOp& op, std::span<const EagerTensor> given, std::sp
   for (std::int32_t i = 0; i < block->input_count; ++i) block->inputs[i] = nullptr;
   ++block->references;  // until the call has succeeded
   Status status = PlaceOutputs(*plan, inputs, *block, call);
-  if (status.ok()) status = Execute(*plan, inputs, *block, call);
+  if (status.ok()) status = Perform(*plan, inputs, *block, call);
   if (!status.ok()) [[unlikely]] {
     --block->references;
     Release(block);

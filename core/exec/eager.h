@@ -27,6 +27,7 @@ struct EagerCall {
   RandomState random;               // of random operators
   // Operators that update their inputs (optimisers) write into the memory of these inputs; otherwise they work on copies.
   bool update_in_place = false;
+  ActivityKind phase = ActivityKind::kForward;  // what the node is part of, for profiles
 };
 
 struct GradientOptions {
@@ -126,6 +127,12 @@ class EagerEngine {
   Status PlaceOutputs(const EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block,
                       const EagerCall& call);
   Status Execute(EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block, const EagerCall& call);
+  Status Perform(EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block, const EagerCall& call) {
+    return device_.activity() == nullptr ? Execute(plan, inputs, block, call)
+                                         : ExecuteProfiled(plan, inputs, block, call);
+  }
+  Status ExecuteProfiled(EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block,
+                         const EagerCall& call);
   Status ExecuteReference(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block,
                           const EagerCall& call);
   Status ExecuteConverting(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block);

@@ -43,6 +43,7 @@ class EagerGradBuilder final : public GradBuilder {
     if (!status_.ok()) return;
     EagerCall call;
     call.site = site_;
+    call.phase = ActivityKind::kBackward;
     status_ = engine_.Run(op, operands_, produced_, call);
     operands_.clear();
     if (!status_.ok()) return;

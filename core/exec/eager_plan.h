@@ -58,6 +58,15 @@ struct EagerPlan {
   tenon_kernel_call call{};
   std::vector<tenon_tensor> views;  // inputs, then outputs; addresses are set at each call
   std::vector<Tensor> reference_inputs, reference_outputs;
+
+  // Activities of its calls in the log `described_in`, by site and phase.
+  struct Described {
+    const EagerSite* site;
+    ActivityKind phase;
+    std::uint32_t info;
+  };
+  std::vector<Described> described;
+  const ActivityLog* described_in = nullptr;
 };
 
 // Makes plans; the slow path of an engine.

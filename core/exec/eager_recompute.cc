@@ -35,9 +35,10 @@ Status EagerEngine::Restore(const EagerValue& value) {
   for (std::int32_t i = 0; i < again->output_count; ++i) again->outputs[i] = EagerValue{};
   ++again->references;
   EagerCall call;
+  call.phase = ActivityKind::kBackward;
   call.site = block.site;
   Status status = PlaceOutputs(plan, inputs, *again, call);
-  if (status.ok()) status = Execute(plan, inputs, *again, call);
+  if (status.ok()) status = Perform(plan, inputs, *again, call);
   for (std::int32_t i = 0; i < block.output_count && status.ok(); ++i) {
     EagerValue& output = block.outputs[i];
     if (!output.dropped || output.storage != nullptr) continue;

@@ -238,13 +238,17 @@ Status Program::RunStep(Step& step) {
   return {};
 }
 
+void Program::SetRandom(Step& step, const RunOptions& options) const {
+  if (!step.random) return;
+  step.call.rng_key = RandomKey(options.seed, graph().node(step.node).name);
+  step.call.rng_offset = options.position << 32;
+}
+
 Status Program::RunSteps(std::size_t begin, std::size_t end, const RunOptions& options) {
+  if (device_.activity() != nullptr) return RunProfiled(begin, end, options);
   for (std::size_t i = begin; i < end; ++i) {
     Step& step = steps_[i];
-    if (step.random) {
-      step.call.rng_key = RandomKey(options.seed, graph().node(step.node).name);
-      step.call.rng_offset = options.position << 32;
-    }
+    SetRandom(step, options);
     TENON_TRY(RunStep(step));
     if (options.observer != nullptr) TENON_TRY(Observe(step, *options.observer));
   }

@@ -115,6 +115,10 @@ class Program {
   void LinkFeeds();
   std::uint64_t AddressOf(graph::ValueId id) const;
   Status RunSteps(std::size_t begin, std::size_t end, const RunOptions& options);
+  void SetRandom(Step& step, const RunOptions& options) const;
+  Status RunProfiled(std::size_t begin, std::size_t end, const RunOptions& options);
+  void DefineActivities(ActivityLog& log);
+  ActivityKind PhaseOf(std::size_t step) const;
   Status RunStep(Step& step);
   Status FailedStep(const Step& step, std::int32_t code, const tenon_error& error) const;
   Status Observe(const Step& step, StepObserver& observer) const;
@@ -135,6 +139,8 @@ class Program {
   std::vector<FedInput> feeds_;
   std::map<std::string, int, std::less<>> feed_names_;
   std::vector<std::uint64_t> random_keys_;  // by node
+  std::vector<std::uint32_t> activities_;   // by step, in the log below
+  const ActivityLog* described_in_ = nullptr;
 };
 
 }  // namespace tenon::exec

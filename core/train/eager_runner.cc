@@ -139,6 +139,7 @@ Result<EagerRunner::Walk*> EagerRunner::Get(bool training, const BatchShape& sha
 }
 
 Status EagerRunner::Build(Walk& walk) {
+  const ActivityScope scope(device_.activity(), ActivityKind::kCompile);
   graph::Graph& graph = walk.graph;
   graph = network_.NewGraph();
   graph.name = walk.training ? "train_step" : "evaluate";
@@ -311,6 +312,7 @@ Status EagerRunner::Forward(Walk& walk, const Batch& batch, std::int64_t step, e
     results_.assign(node.outputs.size(), EagerTensor());
     exec::EagerCall call;
     call.site = &walk.sites[Index(id)];
+    call.phase = walk.training ? ActivityKind::kForward : ActivityKind::kEvaluate;
     call.random = {walk.keys[Index(id)], static_cast<std::uint64_t>(step) << 32};
     TENON_TRY(engine_.Run(*walk.ops[Index(id)], operands_, results_, call));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -383,7 +385,9 @@ Result<std::vector<EagerTensor>> EagerRunner::Gradients(Walk& walk, const StepPa
   }
   EagerTensor operands[2] = {loss, {}}, scaled[1];
   TENON_ASSIGN(operands[1], engine_.FromHost(Tensor::Scalar(static_cast<float>(part.loss_scale))));
-  TENON_TRY(engine_.Run(*scale_loss_, operands, scaled, {}));
+  exec::EagerCall call;
+  call.phase = ActivityKind::kBackward;
+  TENON_TRY(engine_.Run(*scale_loss_, operands, scaled, call));
   return engine_.Gradients(scaled[0], walk.trained);
 }
 

@@ -94,6 +94,7 @@ Status EagerUpdate::Run(const Feeds& feeds) {
     exec::EagerCall call;
     call.site = &sites_[Index(id)];
     call.update_in_place = true;
+    call.phase = ActivityKind::kUpdate;
     TENON_TRY(engine_->Run(*ops_[Index(id)], operands, results, call));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != kNone) values_[Index(node.outputs[i])] = std::move(results[i]);

@@ -127,6 +127,7 @@ Status GraphRunner::AddNetwork(passes::Compilation& state, Purpose purpose, cons
 }
 
 Result<GraphRunner::Compiled> GraphRunner::Compile(Purpose purpose, const BatchShape& shape) {
+  const ActivityScope scope(runtime_.device().activity(), ActivityKind::kCompile);
   static constexpr const char* kNames[] = {"train_step", "accumulate", "apply", "evaluate"};
   passes::Compilation state;
   state.graph = network_.NewGraph();

@@ -279,6 +279,7 @@ const ConfigTable& ConfigTableOf(const RunConfig*) {
           Field("checkpoint", &T::checkpoint, "when and how to save"),
           Field("log", &T::log, "what is told while it runs"),
           Field("passes", &T::passes, "changes to the compilation"),
+          Field("profile", &T::profile, "what `tenon train --profile FILE` records"),
           Field("save_graphs", &T::save_graphs, Between(0, 3),
                 "0: off, 1: first and last graph, 2: after each pass, 3: with shapes and layouts, and as .dot"),
           Field("output", &T::output, FromCurrentFolder(), "folder of the results; absent: runs/<name>"),

@@ -12,6 +12,7 @@
 #include "core/config/node.h"
 #include "core/data/data_config.h"
 #include "core/plugin/plugin_config.h"
+#include "core/profile/profile_config.h"
 #include "core/train/amp_config.h"
 #include "core/train/loss_config.h"
 #include "core/train/optimizer_config.h"
@@ -76,6 +77,7 @@ struct RunConfig {
   CheckpointConfig checkpoint;
   LogConfig log;
   PassesConfig passes;
+  ProfileConfig profile;
   std::int64_t save_graphs = 0;
   ConfigPath output;  // empty in the struct's default; after reading "runs/<name>" where nothing was written
 

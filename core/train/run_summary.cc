@@ -67,6 +67,8 @@ void AddTraining(const RunSummary& s, Json* json) {
         {"file", matrix.file}, {"classes", matrix.classes}, {"samples", matrix.samples}, {"right", matrix.right}};
   });
   out["recomputed_nodes"] = s.recomputed_nodes;
+  if (s.profile)
+    out["profile"] = {{"file", s.profile->file}, {"events", s.profile->events}, {"dropped", s.profile->dropped}};
 }
 
 Json ToObject(const RunSummary& s) {

@@ -104,6 +104,11 @@ struct RunSummary {
   };
   std::optional<Matrix> confusion_matrix;
   std::int64_t recomputed_nodes = 0;
+  struct Profile {
+    std::string file;
+    std::int64_t events = 0, dropped = 0;
+  };
+  std::optional<Profile> profile;  // of a run with --profile
 };
 
 // The text of summary.json, ended by a newline.

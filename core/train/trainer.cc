@@ -20,6 +20,7 @@
 #include "core/train/run_end.h"
 #include "core/train/run_folder.h"
 #include "core/train/run_position.h"
+#include "core/train/run_profile.h"
 #include "core/train/run_report.h"
 #include "core/train/schedule.h"
 #include "core/train/step_batches.h"
@@ -46,7 +47,8 @@ Status AsInputError(Status status) {
 
 class TrainingRun {
  public:
-  explicit TrainingRun(const TrainerOptions& options) : options_(options), config_(options.config) {}
+  explicit TrainingRun(const TrainerOptions& options)
+      : options_(options), config_(options.config), profile_(options.profile, config_) {}
 
   TrainerResult Go() {
     result_.status = Run();
@@ -71,6 +73,7 @@ class TrainingRun {
   Status TrainEpochs();
   Status TrainEpoch();
   Status Step();
+  Status RunStep();
   Result<double> TrainBatches();
   Status Log(double loss, std::int64_t took);
   void NoteSkipped();
@@ -91,6 +94,7 @@ class TrainingRun {
 
   const TrainerOptions& options_;
   const RunConfig& config_;
+  RunProfile profile_;
   TrainerResult result_;
   StopSignal stop_;
   std::int64_t started_ns_ = MonotonicNs();
@@ -134,6 +138,7 @@ Status TrainingRun::Run() {
 // Everything that can be wrong with the configuration is found before the output folder is touched.
 Status TrainingRun::Open() {
   TENON_TRY(CheckConfig());
+  TENON_TRY(profile_.Check(/*folder_open=*/false));
   TENON_TRY(OpenDevice());
   TENON_ASSIGN(network_, Network::Make(config_.network, runtime_->ops()));
   Status inputs = OpenInputs();
@@ -156,10 +161,12 @@ Status TrainingRun::Open() {
     Status folder = OpenFolder();
     if (!folder.ok()) return AsInputError(std::move(folder));
     log.file = folder_->File("log.txt");
+    TENON_TRY(profile_.Check(/*folder_open=*/true));
   }
   TENON_TRY(ConfigureLog(log));
   TENON_LOG(kInfo, "train", "{}", data_->description());
   TENON_TRY(OpenRunner());
+  profile_.Start(*runtime_);
   scaler_ = LossScaler(config_.amp);
   if (options_.resume) {
     Status resumed = Resume();
@@ -369,7 +376,10 @@ Status TrainingRun::TrainEpoch() {
 
 // The loss of a step is the mean over what its batches count; 0 where they count nothing: then nothing changes.
 Result<double> TrainingRun::TrainBatches() {
-  TENON_TRY(batches_.Read(*train_loader_, groups_.batches_of(at_.step_in_epoch), config_.loss));
+  {
+    const ActivityScope wait(profile_.log(), ActivityKind::kDataWait);
+    TENON_TRY(batches_.Read(*train_loader_, groups_.batches_of(at_.step_in_epoch), config_.loss));
+  }
   double loss = 0;
   for (const StepBatches::Part& of_step : batches_.parts()) {
     StepPart part;
@@ -387,6 +397,14 @@ Result<double> TrainingRun::TrainBatches() {
 }
 
 Status TrainingRun::Step() {
+  profile_.BeginStep(*runtime_, at_.global_step + 1);
+  Status done = RunStep();
+  profile_.EndStep(at_.global_step);
+  return done;
+}
+
+Status TrainingRun::RunStep() {
+  const ActivityScope scope(profile_.log(), ActivityKind::kStep);
   const std::int64_t waited = train_loader_->stats().wait_ns, begin = MonotonicNs();
   at_.learning_rate =
       LearningRateAt(config_.schedule, LearningRate(config_.optimizer), UpdatesDone(), total_steps_, per_epoch_);
@@ -454,6 +472,7 @@ Status TrainingRun::EvaluateEpoch(bool last) {
 }
 
 Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
+  const ActivityScope scope(profile_.log(), ActivityKind::kEvaluation);
   TENON_ASSIGN(const MetricSet set, EvaluateAll(*runner_, loader, config_.loss, facts_.metrics));
   const auto values = set.Values();
   const bool test = part == "test";
@@ -487,6 +506,7 @@ Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
 Status TrainingRun::Save() {
   const bool wanted = config_.checkpoint.every > 0 || config_.checkpoint.steps;
   if (!wanted || at_.global_step == 0 || at_.Name() == last_saved_) return {};
+  const ActivityScope scope(profile_.log(), ActivityKind::kCheckpoint);
   TENON_ASSIGN(RunState state, CaptureRun(config_, at_, *runner_, scaler_, early_stop_ ? &*early_stop_ : nullptr));
   AddVocabulary(data_->vocabulary(), &state);
   TENON_ASSIGN_WHILE(const std::string path, checkpoints_->Save(state), "saving a checkpoint after step {}",
@@ -551,6 +571,7 @@ void TrainingRun::Finish() {
     summary.warnings.push_back(skipped);
     TENON_LOG(kWarning, "train", "{}", skipped);
   }
+  for (const std::string& line : profile_.Finish(summary)) progress_.Line(line);
   FlushLog();
   if (recording_) {
     const Status written = WriteRunSummary(summary, folder_->File("summary.json"));

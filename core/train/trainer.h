@@ -17,6 +17,7 @@ struct TrainerOptions {
   std::string resume_from;  // a checkpoint file; empty: the newest of the output folder
   bool lenient = false;     // a checkpoint that does not fit exactly: take what fits, say what did not
   bool dry_run = false;     // open data and plugins, plan, train nothing
+  std::string profile;      // file for the trace of a profile; empty: none
   // What started the run, without --output and --resume: told to whoever interrupts it.
   std::vector<std::string> command;
 };

@@ -43,6 +43,8 @@ void AddTrain(CLI::App& app, Command& command) {
   CLI::Option* repeat =
       train->add_option("--repeat-seeds", *seeds, "Train once per seed, such as 1,2,3, and print mean and spread.");
   train->add_option("--output", options->output, "Folder of the run, in place of the file's `output`.");
+  train->add_option("--profile", options->profile,
+                    "Write where the time goes as a trace for Perfetto, and print a table of operators.");
   train->add_flag("--dry-run", options->dry_run, "Open data and plugins, plan, and train nothing.");
   train->callback([options, resume, seeds, repeat, &command] {
     options->resume = resume->count() > 0;

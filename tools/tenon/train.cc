@@ -67,14 +67,22 @@ void PrintSpread(const std::string& name, const std::vector<double>& values) {
   std::printf("%s over %zu seeds: mean %.4f, standard deviation %.4f\n", name.c_str(), values.size(), mean, spread);
 }
 
+// "trace.json" -> "trace_seed_3.json"
+std::string WithSeed(const std::filesystem::path& file, std::int64_t seed) {
+  const std::string name = fmt::format("{}_seed_{}{}", file.stem().string(), seed, file.extension().string());
+  return (file.parent_path() / name).string();
+}
+
 // One run after the other; the first that fails ends them all.
 int RunSeeds(TrainerOptions options, const std::vector<std::int64_t>& seeds) {
   const std::filesystem::path base = options.config.output.resolved;
   const std::vector<std::string> command = options.command;
+  const std::string profile = options.profile;
   std::map<std::string, std::vector<double>> values;  // by metric
   for (const std::int64_t seed : seeds) {
     options.config.seed = seed;
     options.config.output.resolved = base / fmt::format("seed_{}", seed);
+    if (!profile.empty()) options.profile = WithSeed(profile, seed);
     options.command = command;
     options.command.insert(options.command.end(), {"--set", fmt::format("seed={}", seed)});
     RunSummary summary;
@@ -112,7 +120,10 @@ int RunTrain(const TrainOptions& options) {
   trainer.resume_from = options.resume_from;
   trainer.lenient = options.lenient;
   trainer.dry_run = options.dry_run;
+  trainer.profile = options.profile;
   trainer.command = CommandOf(options);
+  if (options.dry_run && !options.profile.empty())
+    return cli::Report(InvalidArgument("--profile records a training, but --dry-run trains nothing."));
   if (options.lenient && !options.resume)
     return cli::Report(InvalidArgument("--lenient says how to take a checkpoint and needs --resume."));
   if (options.repeat_seeds) {

@@ -17,6 +17,7 @@ struct TrainOptions {
   std::optional<std::string> repeat_seeds;  // "1,2,3"; absent: the seed of the file
   std::string output;                       // --output; empty: that of the file
   bool dry_run = false;
+  std::string profile;  // --profile; empty: none
 };
 
 // Returns the exit code: 0 done, 1 failed, 2 wrong config or data file, 3 no such device, 128 + n ended by signal n.
