@@ -13,8 +13,10 @@ NpuDevice::NpuDevice(NpuPlugin& plugin, uint32_t index, std::shared_ptr<Memory> 
       index_(index),
       memory_(std::move(memory)),
       health_(std::make_shared<Health>(faults)),
+      profiler_(plugin.npu_profiler()),
       space_(*this) {
-  for (int i = 0; i < copy_engines; ++i) engines_.push_back(std::make_unique<Queue>(host(), health_));
+  for (int i = 0; i < copy_engines; ++i)
+    engines_.push_back(std::make_unique<Queue>(host(), health_, MakeRecorder(kFirstEngine + static_cast<uint32_t>(i))));
 }
 
 // Streams that still work are waited for; then their threads are joined.
@@ -38,7 +40,11 @@ int32_t NpuDevice::Launch(sdk::Stream* stream, Command command, sdk::Error& erro
   health_->CountCall();
   if (const int32_t code = health_->Check(error); code != TENON_OK) return code;
   uint64_t cycles = 0;
+  Recorder recorder = MakeRecorder(0);
+  const uint64_t begin = recorder.Begin();
   command.run(cycles);
+  if (command.recorded.kind != 0)
+    recorder.Write(command.recorded, command.name, command.correlation_id, begin, /*failed=*/false);
   return TENON_OK;
 }
 
@@ -155,19 +161,22 @@ int32_t NpuDevice::Copy(const tenon_copy& copy, sdk::Stream* stream, sdk::Error&
   command.name = "copy";
   command.correlation_id = TENON_HAS_FIELD(&copy, tenon_copy, correlation_id) ? copy.correlation_id : 0;
   if (!transfer.through_link) {
-    command.run = [this, transfer](uint64_t& cycles) {
+    const Cost cost{0, 0, 2 * transfer.bytes()};
+    command.recorded = {TENON_RECORD_COPY, cost.Cycles(), transfer.bytes()};
+    command.run = [this, transfer, cost](uint64_t& cycles) {
       Move(transfer);
-      const Cost cost{0, 0, 2 * transfer.bytes()};
       counters_.Add(cost);
       cycles += cost.Cycles();
     };
     return Launch(stream, std::move(command), error);
   }
   Queue& engine = NextEngine();
-  command.run = [this, transfer, &engine](uint64_t& cycles) {
+  command.run = [this, transfer, &engine, correlation_id = command.correlation_id](uint64_t& cycles) {
     Command move;
     move.kind = Command::Kind::kAlways;
     move.name = "transfer";
+    move.correlation_id = correlation_id;
+    move.recorded = {TENON_RECORD_COPY, TransferCycles(transfer.bytes()), transfer.bytes()};
     auto moved = std::make_shared<Ticket>();
     move.run = [this, &transfer, moved, start = cycles](uint64_t& engine_cycles) {
       Move(transfer);

@@ -67,6 +67,9 @@ class NpuDevice final : public sdk::Device {
  public:
   NpuDevice(NpuPlugin& plugin, uint32_t index, std::shared_ptr<Memory> memory, const Faults& faults, int copy_engines);
 
+  // Streams have these numbers in profiles, from 1; copy engines those from kFirstEngine.
+  static constexpr uint32_t kFirstEngine = 1001;
+
   int32_t Status(sdk::Error& error) override { return health_->Check(error); }
   int32_t LayoutInfo(uint32_t layout, uint32_t dtype, sdk::Dims dims, tenon_layout_info& out,
                      sdk::Error& error) override;
@@ -95,17 +98,20 @@ class NpuDevice final : public sdk::Device {
   int32_t Resolve(const tenon_copy& copy, Transfer& out, sdk::Error& error);
   void Move(const Transfer& transfer);
   Queue& NextEngine();
+  Recorder MakeRecorder(uint32_t stream) { return {profiler_, host(), index_, stream}; }
   void DropFinished();
 
   const uint32_t index_;
   std::shared_ptr<Memory> memory_;
   std::shared_ptr<Health> health_;
+  NpuProfiler& profiler_;
   Counters counters_;
   NpuSpace space_;
   std::mutex mutex_;                            // guards what follows
   std::vector<std::shared_ptr<Queue>> queues_;  // of streams, also of destroyed ones until they are idle
   std::vector<std::unique_ptr<Queue>> engines_;
   size_t next_engine_ = 0;
+  uint32_t streams_made_ = 0;
   std::vector<std::shared_ptr<Ticket>> frees_;  // pending ones
 };
 

@@ -154,6 +154,7 @@ int32_t NpuDevice::Reorder(sdk::Tensor source, sdk::Tensor target, sdk::Stream* 
   const Cost cost{0, 0, 2 * source.bytes()};
   Command command;
   command.name = "reorder";
+  command.recorded = {TENON_RECORD_COPY, cost.Cycles(), 2 * source.bytes()};
   command.run = [this, convert, from, to, dims, cost](uint64_t& cycles) {
     convert(from, to, dims.data(), static_cast<uint32_t>(dims.size()));
     counters_.Add(cost);

@@ -6,6 +6,7 @@ namespace tenon::npu {
 
 int32_t NpuPlugin::Start(const tenon_create_args&, sdk::Error& error) {
   const sdk::Host host = this->host();
+  profiler_.Start(host);
   constexpr int64_t kMany = int64_t{1} << 40;
   int64_t devices = 1;
   int32_t code = TENON_OK;
@@ -88,14 +89,12 @@ int32_t NpuPlugin::Query(uint32_t index, std::string_view key, tenon_value& out,
 
 namespace {
 constexpr tenon_interface kInterfaces[] = {
-    sdk::DeviceInterface(),
-    sdk::MemoryInterface(),
-    sdk::StreamInterface(),
-    sdk::OpInterface<NpuTables>(),
+    sdk::DeviceInterface(),        sdk::MemoryInterface(),   sdk::StreamInterface(),
+    sdk::OpInterface<NpuTables>(), sdk::ProfilerInterface(),
 };
 }  // namespace
 
 }  // namespace tenon::npu
 
 TENON_SDK_PLUGIN(tenon::npu::NpuPlugin, "org.tenon.device_npu", "0.1.0", "Tenon authors", "Apache-2.0",
-                 TENON_KIND_DEVICE | TENON_KIND_OP, tenon::npu::kInterfaces);
+                 TENON_KIND_DEVICE | TENON_KIND_OP | TENON_KIND_PROFILER, tenon::npu::kInterfaces);

@@ -7,6 +7,7 @@
 
 #include "runtime/health.h"
 #include "runtime/memory.h"
+#include "runtime/recorder.h"
 #include "tenon/sdk/sdk.h"
 
 namespace tenon::npu {
@@ -20,12 +21,15 @@ class NpuPlugin final : public sdk::Plugin {
   int32_t DescribeDevice(uint32_t index, tenon_device_info& out, sdk::Error& error) override;
   int32_t OpenDevice(uint32_t index, sdk::Device** out, sdk::Error& error) override;
   int32_t Query(uint32_t index, std::string_view key, tenon_value& out, sdk::Error& error) override;
+  sdk::Profiler* profiler() override { return &profiler_; }
+  NpuProfiler& npu_profiler() { return profiler_; }
 
  private:
   int32_t CheckIndex(uint32_t index, sdk::Error& error) const;
 
   int64_t memory_mb_ = 0, copy_engines_ = 1;
   Faults faults_;
+  NpuProfiler profiler_;
   std::vector<std::string> ids_;                   // by device
   std::vector<std::shared_ptr<Memory>> memories_;  // by device; made when it is opened first
 };

@@ -87,9 +87,10 @@ int32_t NpuSpace::Fill(uint64_t address, uint64_t bytes, uint64_t pattern, uint3
   }
   Command command;
   command.name = "fill";
-  command.run = [this, to, bytes, pattern, width](uint64_t& cycles) {
+  const Cost cost{0, 0, bytes};
+  command.recorded = {TENON_RECORD_FILL, cost.Cycles(), bytes};
+  command.run = [this, to, bytes, pattern, width, cost](uint64_t& cycles) {
     FillBytes(to, bytes, pattern, width);
-    const Cost cost{0, 0, bytes};
     device_.counters().Add(cost);
     cycles += cost.Cycles();
   };

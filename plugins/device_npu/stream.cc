@@ -145,9 +145,9 @@ int32_t NpuStream::Locate(tenon_npu_sim_stream* face, uint64_t address, uint64_t
 
 int32_t NpuDevice::CreateStream(const tenon_stream_options&, sdk::Stream** out, sdk::Error& error) {
   if (const int32_t code = health_->Check(error); code != TENON_OK) return code;
-  auto queue = std::make_shared<Queue>(host(), health_);
-  *out = new NpuStream(*this, queue);
   const std::lock_guard<std::mutex> lock(mutex_);
+  auto queue = std::make_shared<Queue>(host(), health_, MakeRecorder(++streams_made_));
+  *out = new NpuStream(*this, queue);
   DropFinished();
   queues_.push_back(std::move(queue));
   return TENON_OK;

@@ -82,6 +82,42 @@ TEST(Profile, LenetDigits) {
   }
 }
 
+// A device beside the host with a clock of its own: kernels on its stream, transfers on its copy engine.
+TEST(Profile, ADeviceWithQueues) {
+  for (const char* mode : {"mode=graph", "mode=pynative"}) {
+    const RunCase run(kSmall);
+    const std::string path = run.folder() / "t.json";
+    const ToolResult result = run.Train({"device=npu", mode}, {"--profile", path});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const nlohmann::json trace = ReadTrace(path);
+    EXPECT_EQ(CheckTrace(trace), std::vector<std::string>{}) << mode;
+    EXPECT_EQ(trace.at("otherData").at("unclocked"), 0);
+    std::map<std::string, std::int64_t> threads;  // of the device, by name
+    std::int64_t pid = -1, flows = 0, kernels = 0, waits = 0;
+    for (const auto& event : trace.at("traceEvents")) {
+      if (event.at("name") == "process_name" && event.at("args").at("name") == "npu:0 (org.tenon.device_npu)")
+        pid = event.at("pid");
+      if (event.at("name") == "thread_name" && event.at("pid") == pid)
+        threads[event.at("args").at("name")] = event.at("tid");
+    }
+    ASSERT_EQ(threads.count("stream 1"), 1U);
+    ASSERT_EQ(threads.count("stream 1001"), 1U);
+    for (const auto& event : trace.at("traceEvents")) {
+      if (event.at("ph") == "f" && event.at("pid") == pid) ++flows;
+      if (event.at("ph") != "X") continue;
+      if (event.at("name") == "device wait") ++waits;
+      if (event.at("pid") != pid) continue;
+      EXPECT_EQ(event.at("tid"),
+                threads[event.at("cat") == "kernel" || event.at("name") == "reorder" ? "stream 1" : "stream 1001"])
+          << event.dump();
+      kernels += event.at("cat") == "kernel" ? 1 : 0;
+    }
+    EXPECT_GT(kernels, 0);
+    EXPECT_GT(waits, 0);
+    EXPECT_GT(flows, kernels / 2) << kernels;
+  }
+}
+
 // The profile only watches: the same weights with and without it.
 TEST(Profile, ChangesNothing) {
   for (const char* mode : {"mode=graph", "mode=pynative"}) {

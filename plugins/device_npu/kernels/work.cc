@@ -152,6 +152,8 @@ int32_t NpuKernel::Execute(const sdk::Call& call, sdk::Error& error) {
   Command command;
   command.name = entry_->op_type;
   command.correlation_id = call.correlation_id();
+  if ((call.raw().flags & TENON_CALL_PROFILING) != 0)
+    command.recorded = {TENON_RECORD_KERNEL, work_->cost.Cycles(), work_->cost.bytes};
   command.run = [&device, work = work_, operands](uint64_t& cycles) {
     work->run(*operands);
     device.counters().Add(work->cost);

@@ -33,8 +33,8 @@ Outcome Ticket::outcome() const {
   return outcome_;
 }
 
-Queue::Queue(sdk::Host host, std::shared_ptr<Health> health)
-    : host_(host), health_(std::move(health)), worker_([this] { Work(); }) {}
+Queue::Queue(sdk::Host host, std::shared_ptr<Health> health, const Recorder& recorder)
+    : host_(host), health_(std::move(health)), recorder_(recorder), worker_([this] { Work(); }) {}
 
 Queue::~Queue() {
   Close();
@@ -125,6 +125,7 @@ void Queue::Run(Command& command) {
 }
 
 void Queue::Try(Command& command) {
+  const uint64_t begin = command.recorded.kind == 0 ? 0 : recorder_.Begin();
   try {
     command.run(cycles_);
   } catch (const sdk::Failure& failure) {
@@ -132,6 +133,8 @@ void Queue::Try(Command& command) {
   } catch (const std::exception& exception) {
     Fail({TENON_INTERNAL, exception.what()});
   }
+  if (command.recorded.kind != 0)
+    recorder_.Write(command.recorded, command.name, command.correlation_id, begin, !failure().ok());
 }
 
 // A lost device is a failure of every queue.

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "runtime/health.h"
+#include "runtime/recorder.h"
 #include "tenon/sdk/host.h"
 
 namespace tenon::npu {
@@ -54,6 +55,7 @@ struct Command {
   std::string_view name;                      // static, for traces
   uint64_t correlation_id = 0;                // likewise
   std::function<void(uint64_t& cycles)> run;  // throws sdk::Failure; adds to the simulated clock of the queue
+  Recorded recorded;                          // of kWork and kAlways
   std::shared_ptr<Ticket> ticket;
   tenon_token* token = nullptr;
 };
@@ -62,7 +64,7 @@ struct Command {
 // every later signal tells it. All members may be used from any thread.
 class Queue {
  public:
-  Queue(sdk::Host host, std::shared_ptr<Health> health);
+  Queue(sdk::Host host, std::shared_ptr<Health> health, const Recorder& recorder);
   ~Queue();  // runs what is pending, then joins
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
@@ -85,6 +87,7 @@ class Queue {
 
   sdk::Host host_;
   std::shared_ptr<Health> health_;
+  Recorder recorder_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Command> commands_;

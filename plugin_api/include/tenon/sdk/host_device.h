@@ -272,8 +272,9 @@ class HostDevice : public Device {
     if (copy.source < target_end && copy.target < source_end) {
       return error.Fail(TENON_INVALID_ARGUMENT, "Source and target of a copy overlap.");
     }
-    InlineRecord record(plugin(), TENON_RECORD_COPY,
-                        TENON_HAS_FIELD(&copy, tenon_copy, correlation_id) ? copy.correlation_id : 0);
+    uint64_t correlation_id = 0;
+    if (TENON_HAS_FIELD(&copy, tenon_copy, correlation_id)) correlation_id = copy.correlation_id;  // last member
+    InlineRecord record(plugin(), TENON_RECORD_COPY, correlation_id);
     record->bytes = copy.rows * copy.row_bytes;
     for (uint64_t row = 0; row < copy.rows; ++row) {
       std::memcpy(reinterpret_cast<void*>(static_cast<uintptr_t>(copy.target + row * target_pitch)),

@@ -100,17 +100,19 @@ class Profiler {
 
   // The tightest of a few readings: host time before and after, ticks between.
   int32_t Calibrate(Host host, uint32_t index, tenon_clock_pair& out, Error& error) {
+    uint64_t best = UINT64_MAX;
     for (int reading = 0; reading < 3; ++reading) {
       uint64_t ticks = 0;
       const uint64_t before = host.ClockNs();
       const int32_t code = ReadClock(host, index, ticks, error);
       if (code != TENON_OK) return code;
       const uint64_t width = host.ClockNs() - before;
-      if (reading > 0 && width / 2 >= out.uncertainty_ns) continue;
+      if (width >= best) continue;
+      best = width;
       out.domain_ticks = ticks;
       out.host_ns = before + width / 2;
-      out.uncertainty_ns = width / 2;  // last member
     }
+    out.uncertainty_ns = best / 2;  // last member
     return TENON_OK;
   }
 
