@@ -66,7 +66,7 @@ def main():
     parser = argparse.ArgumentParser(prog="train_vs_torch.sh", description="Training step of Tenon against PyTorch, interleaved medians.")
     parser.add_argument("--python", required=True, help="the Python that has torch")
     parser.add_argument("--case", choices=sorted(BATCH), help="one network; default: all")
-    parser.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
+    parser.add_argument("--dtype", choices=["fp32", "bf16", "high"], default="fp32", help="high: fp32 with math: high; the peer runs fp32")
     parser.add_argument("--batch", type=int, help="default: " + ", ".join(f"{size} for {case}" for case, size in BATCH.items()))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--peer", choices=["best", "default"], default="best")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains the same network in Tenon and in the PyTorch that --python imports, interleaved; see --help.
-#   benchmarks/train_vs_torch.sh --python PY [--case NAME] [--dtype fp32|bf16] [--batch N] [--threads N] [--peer best|default] [--rounds R] [--json]
+#   benchmarks/train_vs_torch.sh --python PY [--case NAME] [--dtype fp32|bf16|high] [--batch N] [--threads N] [--peer best|default] [--rounds R] [--json]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${TENON_BUILD_DIR:-$root/build/release}

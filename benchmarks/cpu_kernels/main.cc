@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "plugins/device_cpu/compute/gemm_bf16.h"
+#include "plugins/device_cpu/compute/gemm_int8.h"
 #include "plugins/device_cpu/compute/routines.h"
 
 #if TENON_HAVE_ONEDNN
@@ -78,6 +80,58 @@ void BenchGemm(const Routines& r, const char* what, int64_t m, int64_t n, int64_
          [&] { dnnl_sgemm(at ? 'T' : 'N', bt ? 'T' : 'N', m, n, k, 1, a.p, at ? m : k, b.p, bt ? k : n, 0, c.p, n); });
   g_total_us = before;
 #endif
+}
+
+constexpr struct { int64_t m, n, k; } kSquares[] = {{256, 256, 256}, {1024, 1024, 1024}, {2048, 1024, 256}};
+
+// f32 products of three bf16 ones, beside the exact ones.
+void BenchSplits(const Routines& r) {
+  const tenon::cpu::Bf16Routines* bf16 = tenon::cpu::FindBf16Routines();
+  if (bf16 == nullptr || r.lanes != 16) return;
+  for (const auto& s : kSquares) {
+    Floats a(s.m * s.k), b(s.k * s.n), c(s.m * s.n);
+    GemmArgs g;
+    g.m = s.m, g.n = s.n, g.k = s.k, g.a = a.p, g.b = b.p, g.c = c.p;
+    g.a_row = s.k, g.b_row = s.n, g.c_row = s.n;
+    Floats space(std::max(bf16->split_workspace(g, 1), r.gemm_workspace(g, 1)) / 4 + 16);
+    char name[128];
+    const double flop = 2.0 * static_cast<double>(s.m * s.n * s.k);
+    for (const bool split : {false, true}) {
+      std::snprintf(name, sizeof name, "%s %ldx%ldx%ld", split ? "split gemm" : "exact gemm", static_cast<long>(s.m),
+                    static_cast<long>(s.n), static_cast<long>(s.k));
+      Report(name, flop, [&] { (split ? bf16->split_gemm : r.gemm)(g, space.p, {}); });
+    }
+  }
+}
+
+// Products of bytes; the unit is 10^9 operations.
+void BenchInt8(const Routines& r) {
+  const tenon::cpu::Int8Routines* int8 = tenon::cpu::FindInt8Routines(r.isa);
+  for (const auto& s : kSquares) {
+    std::vector<uint8_t> a(static_cast<size_t>(s.m * s.k), 3), b(static_cast<size_t>(s.k * s.n), 7);
+    std::vector<int32_t> c(static_cast<size_t>(s.m * s.n));
+    tenon::cpu::GemmInt8Args g;
+    g.m = s.m, g.n = s.n, g.k = s.k, g.c_row = s.n, g.sums = c.data();
+    g.a.data = a.data(), g.a.row = s.k;
+    g.b.data = b.data(), g.b.row = s.n, g.b.is_signed = true;
+    Floats space(int8->gemm_workspace(g, 1) / 4 + 16);
+    char name[128];
+    const double operations = 2.0 * static_cast<double>(s.m * s.n * s.k);
+    std::snprintf(name, sizeof name, "int8 gemm (%s) %ldx%ldx%ld", int8->name, static_cast<long>(s.m),
+                  static_cast<long>(s.n), static_cast<long>(s.k));
+    Report(name, operations, [&] { int8->gemm(g, space.p, {}); });
+#if TENON_HAVE_ONEDNN
+    std::snprintf(name, sizeof name, "  dnnl_gemm_u8s8s32 %ldx%ldx%ld", static_cast<long>(s.m), static_cast<long>(s.n),
+                  static_cast<long>(s.k));
+    const double before = g_total_us;
+    const int32_t zero = 0;
+    Report(name, operations, [&] {
+      dnnl_gemm_u8s8s32('N', 'N', 'F', s.m, s.n, s.k, 1, a.data(), s.k, 0, reinterpret_cast<const int8_t*>(b.data()),
+                        s.n, 0, 0, c.data(), s.n, &zero);
+    });
+    g_total_us = before;
+#endif
+  }
 }
 
 void BenchGemms(const Routines& r) {
@@ -199,6 +253,8 @@ int main(int argc, char** argv) {
   std::printf("instruction set %s, one thread, best of many\n", r->isa);
   if (tenon::cpu::FindRoutines("avx2") != nullptr) Peak();
   BenchGemms(*r);
+  BenchSplits(*r);
+  BenchInt8(*r);
   BenchConvPools(*r);
   BenchWinograds(*r);
   std::printf("sum %.1f us\n", g_total_us);

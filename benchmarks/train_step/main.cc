@@ -1,5 +1,6 @@
 // Times training steps of one network: median milliseconds, memory idle after load and at the peak, as one JSON line.
-//   train_step CASE BATCH THREADS SECONDS [fp32|bf16]
+//   train_step CASE BATCH THREADS SECONDS [fp32|bf16|high]
+// high: fp32 with `math: high`.
 // CASE: lenet5, resnet18_cifar or mobilenet_v2 (SGD momentum), mlp (Adam), encoder or gpt (AdamW); random samples and labels.
 #include <sys/resource.h>
 
@@ -101,11 +102,15 @@ Status Run(const std::string& name, std::int64_t batch_size, int threads, double
   TENON_ASSIGN(
       const ConfigNode tree,
       LoadConfigText("name: bench\ndata: {type: synthetic, samples: 64, classes: 10, image: {shape: [1, 28, 28]}}\n" +
-                         std::string(chosen.network) + (dtype == "bf16" ? "amp: bf16\n" : ""),
+                         std::string(chosen.network) +
+                         (dtype == "bf16"   ? "amp: bf16\n"
+                          : dtype == "high" ? "math: high\n"
+                                            : ""),
                      "train_step", "."));
   TENON_ASSIGN(const RunConfig config, ReadRunConfig(tree));
   exec::RuntimeOptions options;
   options.threads = threads;
+  options.split_products = config.math == MathMode::kHigh;
   TENON_ASSIGN(const auto runtime, exec::Runtime::Open(options));
   const double idle = RssMb("VmRSS:");
   TENON_ASSIGN(const Network network, Network::Make(config.network));
@@ -139,8 +144,8 @@ Status Run(const std::string& name, std::int64_t batch_size, int threads, double
 
 int main(int argc, char** argv) {
   const std::string dtype = argc == 6 ? argv[5] : "fp32";
-  if ((argc != 5 && argc != 6) || (dtype != "fp32" && dtype != "bf16")) {
-    std::fprintf(stderr, "usage: train_step CASE BATCH THREADS SECONDS [fp32|bf16]\n");
+  if ((argc != 5 && argc != 6) || (dtype != "fp32" && dtype != "bf16" && dtype != "high")) {
+    std::fprintf(stderr, "usage: train_step CASE BATCH THREADS SECONDS [fp32|bf16|high]\n");
     return 2;
   }
   const tenon::Status status = tenon::Run(argv[1], std::atoll(argv[2]), std::atoi(argv[3]), std::atof(argv[4]), dtype);

@@ -31,14 +31,20 @@ AbiValues::AbiValues(std::span<const ValueType> types, const std::vector<bool>& 
   }
 }
 
+std::uint32_t MathFlags(const QueryOptions& options) {
+  std::uint32_t flags = TENON_MATH_DETERMINISTIC | TENON_MATH_ACCUMULATE_F32;
+  if (options.training) flags |= TENON_MATH_TRAINING;
+  if (options.split_products) flags |= TENON_MATH_SPLIT_PRODUCTS;
+  return flags;
+}
+
 AbiQuery::AbiQuery(const graph::KernelQuery& query, const Device& device, const PluginHandle& asked,
                    const QueryOptions& options)
     : attributes_(*query.attrs, query.def),
       inputs_(query.inputs, {}, {}, query.content),
       outputs_(query.outputs, {}, {}),
       record_(TENON_INIT(tenon_kernel_query)) {
-  record_.math_flags = TENON_MATH_DETERMINISTIC | TENON_MATH_ACCUMULATE_F32;
-  if (options.training) record_.math_flags |= TENON_MATH_TRAINING;
+  record_.math_flags = MathFlags(options);
   record_.domain = ToStr(query.domain);
   record_.op_type = ToStr(query.type);
   const int version = query.version == 0 && query.def != nullptr ? query.def->since() : query.version;

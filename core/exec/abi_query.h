@@ -32,7 +32,9 @@ class AbiValues {
 struct QueryOptions {
   std::uint32_t thread_budget = 1;
   bool training = false;
+  bool split_products = false;  // float32 products may be made of bf16 ones
 };
+std::uint32_t MathFlags(const QueryOptions& options);  // tenon_math_flag
 
 // A kernel query as the plugin ABI has it. Points into `query`, `device` and the options; keep them alive.
 class AbiQuery {

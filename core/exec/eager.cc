@@ -287,6 +287,8 @@ Result<EagerPlan*> EagerEngine::AddPlan(EagerOp& op, std::span<const EagerTensor
   if (made->kernel != nullptr) {
     KernelCount& count = kernels_[op.def().FullName()];
     ++(made->kernel->is_reference() ? count.reference : count.fast);
+    if (!made->kernel->is_reference() && static_cast<const PluginKernel&>(*made->kernel).splits_products())
+      ++count.split;
   }
   while (plans_.size() >= options_.most_plans && !plans_.empty()) Evict();
   EagerPlan* plan = made.release();

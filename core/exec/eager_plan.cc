@@ -225,12 +225,12 @@ void EagerPlanner::PrepareCall(EagerPlan& plan) {
   call.output_count = static_cast<std::uint32_t>(plan.outputs.size());
   call.output_stride = sizeof(tenon_tensor);
   call.workspace_bytes = static_cast<std::uint64_t>(plan.kernel->workspace_bytes());
-  call.math_flags = TENON_MATH_DETERMINISTIC | TENON_MATH_ACCUMULATE_F32;
   call.thread_budget = threads_;
   if (plan.kind == EagerPlan::Kind::kPlugin) {
     const auto& kernel = static_cast<const PluginKernel&>(*plan.kernel);
     plan.execute = kernel.vtable().execute;
     plan.handle = kernel.handle();
+    call.math_flags = kernel.math_flags();
     if (kernel.no_op() && plan.updates.empty()) plan.kind = EagerPlan::Kind::kNothing;
     return;
   }

@@ -23,6 +23,7 @@ Result<std::unique_ptr<PluginKernel>> PluginKernel::Make(const KernelEntry& entr
                                                          const QueryOptions& options) {
   std::unique_ptr<PluginKernel> kernel(new PluginKernel(entry));
   const AbiQuery abi(query, device, *entry.plugin, options);
+  kernel->math_flags_ = abi.record().math_flags;
   tenon_error error;
   const std::int32_t created = CallAbi("tenon.op", "create", entry.vtable.create, entry.plugin->instance, entry.def,
                                        &abi.record(), &kernel->kernel_, &error);

@@ -27,6 +27,9 @@ class PluginKernel final : public graph::PlannedKernel {
   const std::string& name() const override { return entry_.name; }
   bool is_reference() const override { return false; }
   bool no_op() const { return no_op_; }
+  // Does it make float32 products of shorter ones?
+  bool splits_products() const { return (entry_.def->traits & TENON_TRAIT_SPLIT_PRODUCTS) != 0; }
+  std::uint32_t math_flags() const { return math_flags_; }  // that it was planned with
 
   tenon_kernel* handle() const { return kernel_; }
   const tenon_kernel_vtable& vtable() const { return entry_.vtable; }
@@ -39,6 +42,7 @@ class PluginKernel final : public graph::PlannedKernel {
   tenon_kernel* kernel_ = nullptr;
   std::int64_t workspace_bytes_ = 0;
   bool no_op_ = false;
+  std::uint32_t math_flags_ = 0;
   std::vector<graph::InPlaceChoice> in_place_;
 };
 

@@ -84,6 +84,13 @@ std::vector<std::string> KernelCatalog::Operators() const {
   return names;
 }
 
+bool KernelCatalog::SplitsProducts() const {
+  for (const auto& entry : kernels_)
+    for (const KernelEntry& kernel : entry.second)
+      if ((kernel.def->traits & TENON_TRAIT_SPLIT_PRODUCTS) != 0) return true;
+  return false;
+}
+
 namespace {
 
 std::vector<graph::SavedValue> SavedValues(const tenon_fused_def& def) {

@@ -301,7 +301,8 @@ std::vector<Program::KernelUse> Program::KernelsUsed() const {
   for (const graph::NodeId id : graph().LiveNodes()) {
     const graph::PlannedKernel* kernel = compilation_.kernels[Index(id)].get();
     if (kernel == nullptr) continue;
-    used.push_back({graph().node(id).FullName(), kernel->is_reference(), kernel->name(), graph().node(id).name});
+    const bool split = !kernel->is_reference() && static_cast<const PluginKernel*>(kernel)->splits_products();
+    used.push_back({graph().node(id).FullName(), kernel->is_reference(), split, kernel->name(), graph().node(id).name});
   }
   return used;
 }
@@ -335,7 +336,7 @@ void Program::AddPluginStep(graph::NodeId id, const PluginKernel* kernel, Step s
     call.workspace = arena_->address() + static_cast<std::uint64_t>(workspace);
     call.workspace_bytes = static_cast<std::uint64_t>(compilation_.kernels[Index(id)]->workspace_bytes());
   }
-  call.math_flags = TENON_MATH_DETERMINISTIC | TENON_MATH_ACCUMULATE_F32;
+  if (kernel != nullptr) call.math_flags = kernel->math_flags();
   if (compilation_.training()) call.math_flags |= TENON_MATH_TRAINING;
   call.thread_budget = threads_;
   steps_.push_back(step);

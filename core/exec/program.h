@@ -66,6 +66,7 @@ class Program {
   struct KernelUse {
     std::string op;
     bool reference;
+    bool split;  // float32 products of shorter ones
     std::string kernel;
     std::string node;
   };

@@ -18,6 +18,7 @@ struct RuntimeOptions {
   std::vector<std::string> plugin_dirs;  // --plugin-dir
   std::string device = "cpu";            // kind or kind:index
   int threads = 1;                       // compute threads; 0: all cores
+  bool split_products = false;           // math: high
 };
 
 // Plugins, one opened device and its kernels: what a run or an embedding program needs before it has a network. Destroyed

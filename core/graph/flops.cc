@@ -62,7 +62,7 @@ class Counter {
     } else if (node_.type == "ConvTranspose") {
       image = ShapeOf(node_.inputs, 0), filter = ShapeOf(node_.inputs, 1);
     } else {
-      image = ShapeOf(node_.outputs, 0), filter = ShapeOf(node_.inputs, 1);
+      image = ShapeOf(node_.outputs, 0), filter = ShapeOf(node_.inputs, node_.type == "QLinearConv" ? 3 : 1);
     }
     if (image == nullptr || filter == nullptr || Dim(*filter, 0) == 0) return 0;
     return 2 * Product(*image) * (Product(*filter) / Dim(*filter, 0));

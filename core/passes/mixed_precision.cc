@@ -35,6 +35,12 @@ bool IsProduct(const Node& node) {
   return IsOneOf(kTypes, node);
 }
 bool IsNormalization(const Node& node) { return IsOurs(node) && node.type.find("Normalization") != std::string::npos; }
+// Its scales stay as they were chosen.
+bool IsQuantized(const Node& node) {
+  static constexpr std::array<std::string_view, 4> kTypes = {"QuantizeLinear", "DequantizeLinear", "QLinearMatMul",
+                                                             "QLinearConv"};
+  return IsOneOf(kTypes, node);
+}
 bool IsLoss(const Node& node) { return IsOurs(node) && node.type.ends_with("Loss"); }
 // Only moves elements: exact in any precision.
 bool IsMovement(const Node& node) {
@@ -56,7 +62,7 @@ Rule RuleOf(const Precision& precision, const Node& node) {
     if (MatchesGlob(pattern, node.name) || MatchesGlob(pattern + ".*", node.name) || pattern == node.type)
       return Rule::kFull;
   }
-  if (IsLoss(node)) return Rule::kFull;
+  if (IsLoss(node) || IsQuantized(node)) return Rule::kFull;
   switch (precision.level) {
     case Level::kO1:
       if (IsProduct(node) || node.type == "Relu") return Rule::kLow;

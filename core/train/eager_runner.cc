@@ -444,7 +444,7 @@ Status EagerRunner::Prepare(const Batch& like) {
 
 void EagerRunner::AddTo(RunSummary& summary) const {
   for (const auto& entry : engine_.kernels())
-    summary.kernels[entry.first] = {entry.second.fast, entry.second.reference};
+    summary.kernels[entry.first] = {entry.second.fast, entry.second.reference, entry.second.split};
   const exec::EagerEngine::PlanCounts& counts = engine_.plan_counts();
   summary.recomputed_nodes = recomputed_;
   summary.plan_cache = {counts.hits, counts.misses, counts.evictions};

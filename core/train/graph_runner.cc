@@ -182,6 +182,7 @@ void GraphRunner::NoteKernels(const Compiled& compiled) {
   for (const auto& use : compiled.program->KernelsUsed()) {
     RunSummary::KernelCount& count = kernels_[use.op];
     ++(use.reference ? count.reference : count.fast);
+    if (use.split) ++count.split;
     if (use.reference) TENON_LOG(kDebug, "exec", "node '{}' ({}) runs the reference kernel", use.node, use.op);
   }
 }

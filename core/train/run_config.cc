@@ -15,6 +15,7 @@
 namespace tenon {
 
 std::vector<std::string> ConfigNamesOf(RunMode) { return {"graph", "pynative"}; }
+std::vector<std::string> ConfigNamesOf(MathMode) { return {"exact", "high"}; }
 std::vector<std::string> ConfigNamesOf(FallbackPolicy) { return {"forbid", "warn", "allow"}; }
 
 // --- Tables ---------------------------------------------------------------------------------------------------------
@@ -265,6 +266,8 @@ const ConfigTable& ConfigTableOf(const RunConfig*) {
           Field("device", &T::device, "kind, or kind:index; some plugin must offer it"),
           Field("mode", &T::mode, "graph compiles the whole step, pynative runs each operator when it is reached"),
           Field("threads", &T::threads, Between(0, 4096), "compute threads of the device; 0: all cores"),
+          Field("math", &T::math,
+                "products of float32: exact, or high: made of three of bf16, with an error of about 4e-6"),
           Field("fallback", &T::fallback, "what happens when a node can only run on another device"),
           Field("plugins", &T::plugins, "where plugins come from"),
           Field("data", &T::data, Required(), "what the run learns from"),

@@ -26,6 +26,7 @@ namespace tenon {
 // docs/reference/config.md is made from them.
 
 enum class RunMode { kGraph, kPynative };
+enum class MathMode { kExact, kHigh };
 enum class FallbackPolicy { kForbid, kWarn, kAllow };
 
 // --- network --------------------------------------------------------------------------------------------------------
@@ -63,6 +64,7 @@ struct RunConfig {
   std::string device = "cpu";  // kind or kind:index
   RunMode mode = RunMode::kGraph;
   std::int64_t threads = 1;  // 0: all cores
+  MathMode math = MathMode::kExact;
   FallbackPolicy fallback = FallbackPolicy::kForbid;
   PluginsConfig plugins;
   DataConfig data;

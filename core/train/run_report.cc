@@ -16,6 +16,7 @@ void AddConfig(RunSummary* summary, const RunConfig& config) {
   summary->seed = config.seed;
   summary->device = config.device;
   summary->mode = config.mode == RunMode::kGraph ? "graph" : "pynative";
+  summary->math = config.math == MathMode::kExact ? "exact" : "high";
   summary->threads = config.threads;
   summary->schedule = KindOf(config.schedule);
   summary->accumulate = config.train.accumulate;
@@ -79,6 +80,13 @@ void DescribeLayers(const exec::StepPlan& plan, std::vector<std::string>& lines)
   lines.push_back("Sizes in MB. Activations, gradients and workspaces use the same memory at different times.");
 }
 
+// How much of the network math: high changes.
+std::string DescribeSplit(const RunSummary& summary) {
+  std::int64_t split = 0;
+  for (const auto& kernel : summary.kernels) split += kernel.second.split;
+  return fmt::format("  math: high: float32 products of three bf16 products in {} nodes", split);
+}
+
 // One line a node, and why candidates before its kernel were refused.
 void DescribeKernels(const exec::StepPlan& plan, std::vector<std::string>& lines) {
   for (const auto& node : plan.nodes) {
@@ -101,6 +109,7 @@ std::vector<std::string> DescribePlan(const RunConfig& config, const RunSummary&
   for (const RunSummary::ParameterGroup& group : summary.parameter_groups)
     lines.push_back(fmt::format("  group '{}': {} parameters, rate x {}, weight decay {}", group.match,
                                 group.parameters, group.lr_scale, group.weight_decay));
+  if (config.math == MathMode::kHigh) lines.push_back(DescribeSplit(summary));
   if (summary.frozen_parameters > 0) lines.push_back(fmt::format("  frozen: {} parameters", summary.frozen_parameters));
   if (const std::optional<exec::StepPlan> plan = runner.Plan()) {
     lines.push_back(fmt::format(

@@ -78,6 +78,7 @@ Json ToObject(const RunSummary& s) {
   json["seed"] = s.seed;
   json["device"] = s.device;
   json["mode"] = s.mode;
+  json["math"] = s.math;
   json["threads"] = s.threads;
   json["epochs"] = s.epochs;
   json["steps"] = s.steps;
@@ -96,7 +97,9 @@ Json ToObject(const RunSummary& s) {
   json["device_peak_mb"] = Number(s.device_peak_mb);
   json["plan_mb"] = Number(s.plan_mb);
   json["kernels"] = Object(s.kernels, [](const RunSummary::KernelCount& count) {
-    return Json{{"fast", count.fast}, {"reference", count.reference}};
+    Json object{{"fast", count.fast}, {"reference", count.reference}};
+    if (count.split > 0) object["split"] = count.split;
+    return object;
   });
   json["fusions"] = Object(s.fusions, [](std::int64_t count) { return Json(count); });
   json["plan_cache"] = {

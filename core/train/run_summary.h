@@ -19,6 +19,7 @@ struct RunSummary {
   std::int64_t seed = 0;
   std::string device;
   std::string mode;
+  std::string math;  // exact, high
   std::int64_t threads = 0;
   std::int64_t epochs = 0;  // finished ones
   std::int64_t steps = 0;
@@ -38,6 +39,7 @@ struct RunSummary {
   struct KernelCount {
     std::int64_t fast = 0;
     std::int64_t reference = 0;
+    std::int64_t split = 0;  // of the fast ones: float32 products of bf16 ones (math: high)
   };
   std::map<std::string, KernelCount> kernels;   // by operator
   std::map<std::string, std::int64_t> fusions;  // by name

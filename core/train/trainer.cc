@@ -229,6 +229,7 @@ Status TrainingRun::OpenDevice() {
   runtime.plugin_dirs = options_.plugin_dirs;
   runtime.device = config_.device;
   runtime.threads = static_cast<int>(config_.threads);
+  runtime.split_products = config_.math == MathMode::kHigh;
   auto opened = exec::Runtime::Open(runtime);
   if (!opened.ok())
     return std::move(opened)
@@ -236,6 +237,13 @@ Status TrainingRun::OpenDevice() {
         .At(PlaceOf(config_.source, "device").ToString())
         .While("opening the device of the run");
   runtime_ = std::move(opened).value();
+  if (config_.math == MathMode::kHigh && !runtime_->target().catalog().SplitsProducts())
+    return Error(
+               Code::kUnavailable,
+               "'math: high' makes float32 products of bf16 ones, and no plugin has kernels for device '{}' that do so "
+               "on this processor. 'math: exact' is the default.",
+               config_.device)
+        .At(PlaceOf(config_.source, "math").ToString());
   return {};
 }
 

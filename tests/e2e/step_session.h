@@ -39,7 +39,9 @@ class StepSession {
     Check(loader.status());
     loader_ = std::move(loader).value();
     groups_ = StepGroups(*loader_, config_.train.accumulate);
-    auto runtime = exec::Runtime::Open({});
+    exec::RuntimeOptions runtime_options;
+    runtime_options.split_products = config_.math == MathMode::kHigh;
+    auto runtime = exec::Runtime::Open(runtime_options);
     Check(runtime.status());
     runtime_ = std::move(runtime).value();
     StepRunnerOptions runner_options;

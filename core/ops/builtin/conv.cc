@@ -7,28 +7,9 @@ namespace tenon {
 namespace {
 
 Status Infer(InferContext& context) {
-  const SymShape &x = context.shape(0), &w = context.shape(1);
-  TENON_INVALID_IF(
-      w.rank() != x.rank() || x.rank() < 3 || x.rank() > 5 || !w.known(),
-      "Conv needs X [N, C, D1 ..] and W [M, C/group, k1 ..] of one rank (3 to 5), W with known dims; got X {} "
-      "and W {}.",
-      x, w);
-  const std::int64_t group = context.attrs().Int("group");
-  TENON_INVALID_IF(group < 1, "Conv group is {}; the least is 1.", group);
-  TENON_INVALID_IF(w[0].value() % group != 0, "Conv has {} output channels, which do not divide into {} groups.", w[0],
-                   group);
-  TENON_INVALID_IF(!(x[1] == w[1] * Dim(group)), "Conv X has {} channels, but W {} with group {} takes {}.", x[1], w,
-                   group, w[1] * Dim(group));
-  const std::vector<std::int64_t> kernel = KernelOfWeights(w.Concrete());
-  const auto stated = context.attrs().Ints("kernel_shape", kernel);
-  TENON_INVALID_IF(stated != kernel, "Conv kernel_shape is [{}], but W has shape {}.", fmt::join(stated, ","), w);
-  if (context.has_input(2)) {
-    TENON_INVALID_IF(!(context.shape(2) == SymShape{w[0]}), "Conv B has shape {}; W {} needs [{}].", context.shape(2),
-                     w, w[0]);
-  }
-  TENON_ASSIGN(const SymShape spatial, WindowOutputs(context.attrs(), x, kernel));
-  SymShape out{x[0], w[0]};
-  for (const Dim dim : spatial.dims()) out.push_back(dim);
+  TENON_ASSIGN(const SymShape out, ConvOutput("Conv", context.attrs(), context.shape(0), context.shape(1)));
+  TENON_INVALID_IF(context.has_input(2) && !(context.shape(2) == SymShape{out[1]}),
+                   "Conv B has shape {}; W {} needs [{}].", context.shape(2), context.shape(1), out[1]);
   context.SetOutput(0, context.dtype(0), out);
   return {};
 }

@@ -7,50 +7,11 @@ namespace {
 
 constexpr TypeSet kTypes = kFloatingTypes | TypeSet{DType::kI32, DType::kI64, DType::kU32, DType::kU64};
 
-// Operands seen as stacks of matrices, and the product's shape before vectors lose their dimension.
-template <class S>
-struct Stacks {
-  S a, b, product;
-  bool row = false, column = false;  // A, B was a vector
-};
-
-template <class S>
-Result<Stacks<S>> StacksOf(const S& a, const S& b) {
-  TENON_INVALID_IF(a.rank() == 0 || b.rank() == 0, "MatMul multiplies tensors of rank 1 or more; A is {}, B is {}.", a,
-                   b);
-  Stacks<S> out;
-  out.row = a.rank() == 1;
-  out.column = b.rank() == 1;
-  if (out.row) out.a.push_back(1);
-  for (const auto dim : a.dims()) out.a.push_back(dim);
-  for (const auto dim : b.dims()) out.b.push_back(dim);
-  if (out.column) out.b.push_back(1);
-  const int ra = out.a.rank(), rb = out.b.rank();
-  TENON_INVALID_IF(!(out.a[ra - 1] == out.b[rb - 2]),
-                   "Inner dimension of A ({}) is not equal to that of B ({}): {} x {}.", out.a[ra - 1], out.b[rb - 2],
-                   a, b);
-  S batch_a, batch_b;
-  for (int axis = 0; axis < ra - 2; ++axis) batch_a.push_back(out.a[axis]);
-  for (int axis = 0; axis < rb - 2; ++axis) batch_b.push_back(out.b[axis]);
-  TENON_ASSIGN(out.product, Broadcast(batch_a, batch_b));
-  out.product.push_back(out.a[ra - 2]);
-  out.product.push_back(out.b[rb - 1]);
-  return out;
-}
-
 Status Infer(InferContext& context) {
-  TENON_ASSIGN(const auto stacks, StacksOf(context.shape(0), context.shape(1)));
-  SymShape out;
-  const int rank = stacks.product.rank();
-  for (int axis = 0; axis < rank; ++axis) {
-    if ((axis == rank - 2 && stacks.row) || (axis == rank - 1 && stacks.column)) continue;
-    out.push_back(stacks.product[axis]);
-  }
+  TENON_ASSIGN(const SymShape out, ProductShape(context.shape(0), context.shape(1)));
   context.SetOutput(0, context.dtype(0), out);
   return {};
 }
-
-Shape BatchOf(const Shape& stack) { return Shape(stack.dims().first(static_cast<std::size_t>(stack.rank() - 2))); }
 
 Status Reference(const ReferenceArgs& args) {
   TENON_ASSIGN(const auto stacks, StacksOf(args.inputs[0].shape(), args.inputs[1].shape()));

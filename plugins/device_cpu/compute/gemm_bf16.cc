@@ -1,7 +1,9 @@
 // A register tile of 12 rows (broadcast operand, two neighbouring k at a time) by two vectors of 16 columns. The column
-// operand is packed into panels of pairs [k / 2][column][2]; the row operand is read in place when its k are
-// neighbours, and packed otherwise.
+// operand is packed into panels of pairs [k / 2][part][column][2]; the row operand is read in place when it is bf16 and
+// its k are neighbours, and packed otherwise. Elements of bf16 have one part; f32 is split into two of bf16.
 #include "plugins/device_cpu/compute/gemm_bf16.h"
+
+#include <type_traits>
 
 #include "plugins/device_cpu/compute/isa_functions.h"
 #include "plugins/device_cpu/compute/vec.h"
@@ -15,15 +17,23 @@ constexpr int64_t kMaxBlockPairs = 512;      // longer products are cut into equ
 constexpr int64_t kBlockPairs = 128 * 1024;  // pairs of the packed column operand that stay in the second-level cache
 using Pair = uint32_t;                       // elements k and k + 1
 
+// Args is GemmBf16Args or GemmArgs.
+template <class Args>
+constexpr int kParts = 1;
+template <>
+constexpr int kParts<GemmArgs> = 2;
+
+TENON_INLINE __mmask16 FirstLanes(int64_t count) {
+  return static_cast<__mmask16>(count >= kLanes ? 0xffff : (1u << count) - 1);
+}
 TENON_INLINE Vec WidenVec(const uint16_t* p, int64_t count) {
-  const __mmask16 mask = static_cast<__mmask16>(count >= kLanes ? 0xffff : (1u << count) - 1);
-  const __m256i low = _mm256_maskz_loadu_epi16(mask, p);
+  const __m256i low = _mm256_maskz_loadu_epi16(FirstLanes(count), p);
   return reinterpret_cast<Vec>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(low), 16));
 }
 TENON_INLINE void NarrowVec(uint16_t* p, Vec v, int64_t count) {
   const __m256i bits = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(v)));
   if (count >= kLanes) return _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), bits);
-  _mm256_mask_storeu_epi16(p, static_cast<__mmask16>((1u << count) - 1), bits);
+  _mm256_mask_storeu_epi16(p, FirstLanes(count), bits);
 }
 TENON_INLINE Vec Product(Vec sum, Pair a, Vec b) {
   return reinterpret_cast<Vec>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum),
@@ -31,92 +41,175 @@ TENON_INLINE Vec Product(Vec sum, Pair a, Vec b) {
                                                 reinterpret_cast<__m512bh>(b)));
 }
 
+// The bits of up to 16 elements, a part at a time, each in the low half of its lane.
+struct Bits16 {
+  __m512i part[2];
+};
+TENON_INLINE Bits16 PartsOf(const uint16_t* p, int64_t count) {
+  return {{_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(FirstLanes(count), p)), _mm512_setzero_si512()}};
+}
+TENON_INLINE __m512i NearestBf16(__m512 x) {
+  return _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
+}
+// The nearest bf16, and the nearest to what that leaves. Those of a finite number are finite; NaN and infinity leave nothing.
+TENON_INLINE Bits16 PartsOf(Vec v) {
+  constexpr int kNaNOrInfinity = 0x99;
+  const __m512 x = reinterpret_cast<__m512>(v), most = _mm512_castsi512_ps(_mm512_set1_epi32(0x7f7f0000));
+  const __mmask16 finite = static_cast<__mmask16>(~_mm512_fpclass_ps_mask(x, kNaNOrInfinity));
+  const __m512 bounded =
+      _mm512_mask_max_ps(x, finite, _mm512_min_ps(x, most), _mm512_sub_ps(_mm512_setzero_ps(), most));
+  const __m512i high = NearestBf16(bounded);
+  return {{high, NearestBf16(_mm512_maskz_sub_ps(finite, x, _mm512_castsi512_ps(_mm512_slli_epi32(high, 16))))}};
+}
+TENON_INLINE Bits16 PartsOf(const float* p, int64_t count) { return PartsOf(LoadPartial(p, count)); }
+TENON_INLINE Bits16 NoParts() { return {{_mm512_setzero_si512(), _mm512_setzero_si512()}}; }
+
 struct Blocks {
   int64_t pairs, columns;  // largest block of pairs and of columns (a multiple of kTileColumns)
   bool pack_rows, cut_k;
   int64_t column_pairs, row_pairs;  // of the packed operands, per piece
 };
-TENON_INLINE Blocks BlocksOf(const GemmBf16Args& g) {
+template <class Args>
+TENON_INLINE Blocks BlocksOf(const Args& g) {
+  constexpr int64_t kPairsInCache = kBlockPairs / kParts<Args>;
   Blocks b{};
   const int64_t pairs = CeilDiv(g.k, 2);
   b.cut_k = pairs > kMaxBlockPairs;
   b.pairs = b.cut_k ? CeilDiv(pairs, CeilDiv(pairs, kMaxBlockPairs)) : pairs;
-  b.columns = Min(RoundUp(g.n, kTileColumns), Max(kTileColumns, kBlockPairs / b.pairs / kTileColumns * kTileColumns));
-  b.pack_rows = g.a_col != 1 || g.k % 2 != 0;
-  b.column_pairs = RoundUp(b.columns * b.pairs, kLanes);
-  b.row_pairs = b.pack_rows ? RoundUp(RoundUp(g.m, kTileRows) * b.pairs, kLanes) + kLanes : 0;
+  b.columns = Min(RoundUp(g.n, kTileColumns), Max(kTileColumns, kPairsInCache / b.pairs / kTileColumns * kTileColumns));
+  b.pack_rows = kParts<Args> > 1 || g.a_col != 1 || g.k % 2 != 0;
+  b.column_pairs = RoundUp(b.columns * b.pairs * kParts<Args>, kLanes);
+  b.row_pairs = b.pack_rows ? RoundUp(RoundUp(g.m, kTileRows) * b.pairs * kParts<Args>, kLanes) + kLanes : 0;
   return b;
 }
 
-// Pairs of the elements at from[i * step] and from[i * step + next], i in [0, count), the rest of the vector zero.
-TENON_INLINE void StorePairs(const uint16_t* from, int64_t next, bool has_next, int64_t count, Pair* to) {
-  const __mmask16 mask = static_cast<__mmask16>(count >= kLanes ? 0xffff : (1u << count) - 1);
-  const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from));
-  const __m512i high =
-      has_next ? _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from + next)) : _mm512_setzero_si512();
-  _mm512_storeu_si512(to, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+// Pairs of the elements whose parts are `low` and `high`; those of part i go to `to + i * step`.
+template <int P>
+TENON_INLINE void StorePairs(const Bits16& low, const Bits16& high, Pair* to, int64_t step) {
+  TENON_UNROLL for (int i = 0; i < P; ++i)
+      _mm512_storeu_si512(to + i * step, _mm512_or_si512(low.part[i], _mm512_slli_epi32(high.part[i], 16)));
+}
+
+// Columns j of pairs [0, pairs) whose elements are neighbours in memory: a transpose. The vectors of pair p go to
+// `to + p * step`, those of its parts `width` apart. Returns how many pairs it did; the rest does not fill a vector.
+TENON_INLINE int64_t PackNeighbours(const uint16_t* from, int64_t column_step, int64_t count, int64_t pairs, Pair* to,
+                                    int64_t step, int64_t) {
+  int64_t p = 0;
+  for (; p + kLanes <= pairs; p += kLanes) {
+    Vec t[kLanes];
+    TENON_UNROLL for (int j = 0; j < kLanes; ++j) t[j] =
+        j < count ? reinterpret_cast<Vec>(_mm512_loadu_si512(from + j * column_step + 2 * p)) : Zero();
+    Transpose(t);
+    TENON_UNROLL for (int j = 0; j < kLanes; ++j) Store(reinterpret_cast<float*>(to + (p + j) * step), t[j]);
+  }
+  return p;
+}
+TENON_INLINE int64_t PackNeighbours(const float* from, int64_t column_step, int64_t count, int64_t pairs, Pair* to,
+                                    int64_t step, int64_t width) {
+  int64_t p = 0;
+  for (; p + kLanes / 2 <= pairs; p += kLanes / 2) {
+    Vec t[kLanes];
+    TENON_UNROLL for (int j = 0; j < kLanes; ++j) t[j] = j < count ? Load(from + j * column_step + 2 * p) : Zero();
+    Transpose(t);
+    TENON_UNROLL for (int j = 0; j < kLanes / 2; ++j)
+        StorePairs<2>(PartsOf(t[2 * j]), PartsOf(t[2 * j + 1]), to + (p + j) * step, width);
+  }
+  return p;
 }
 
 // Columns [column0, column0 + columns) of B, pairs [pair0, pair0 + pairs), as panels of kTileColumns (the last one
-// kLanes wide if that is enough). Panel p begins at out + p * kTileColumns * pairs.
-void PackColumns(const GemmBf16Args& g, int64_t pair0, int64_t pairs, int64_t column0, int64_t columns, Pair* out) {
+// kLanes wide if that is enough). Panel p begins at out + p * kTileColumns * pairs * parts.
+template <class Args>
+void PackColumns(const Args& g, int64_t pair0, int64_t pairs, int64_t column0, int64_t columns, Pair* out) {
+  constexpr int P = kParts<Args>;
   for (int64_t c = 0; c < columns; c += kTileColumns) {
     const int64_t width = columns - c > kLanes ? kTileColumns : kLanes;
     for (int64_t v = 0; v < width; v += kLanes) {
       const int64_t count = Min(kLanes, columns - c - v);
-      const uint16_t* from = g.b + pair0 * 2 * g.b_row + (column0 + c + v) * g.b_col;
-      Pair* to = out + c * pairs + v;
-      int64_t p = 0;
-      if (g.b_row == 1) {  // pairs are neighbours: a transpose of 32-bit elements
-        const int64_t whole = Min(pairs, g.k / 2 - pair0);
-        for (; p + kLanes <= whole; p += kLanes) {
-          Vec t[kLanes];
-          TENON_UNROLL for (int j = 0; j < kLanes; ++j) t[j] =
-              j < count ? reinterpret_cast<Vec>(_mm512_loadu_si512(from + j * g.b_col + 2 * p)) : Zero();
-          Transpose(t);
-          TENON_UNROLL for (int j = 0; j < kLanes; ++j) Store(reinterpret_cast<float*>(to + (p + j) * width), t[j]);
+      const auto* from = g.b + pair0 * 2 * g.b_row + (column0 + c + v) * g.b_col;
+      Pair* to = out + c * pairs * P + v;
+      const int64_t whole = Min(pairs, g.k / 2 - pair0);
+      int64_t p = g.b_row == 1 ? PackNeighbours(from, g.b_col, count, whole, to, width * P, width) : 0;
+      for (; p < pairs; ++p) {
+        const bool has_next = 2 * (pair0 + p) + 1 < g.k;
+        const auto* at = from + 2 * p * g.b_row;
+        if (g.b_col == 1) {
+          StorePairs<P>(PartsOf(at, count), has_next ? PartsOf(at + g.b_row, count) : NoParts(), to + p * width * P,
+                        width);
+          continue;
         }
-        for (; p < pairs; ++p) {
-          const bool has_next = 2 * (pair0 + p) + 1 < g.k;
-          for (int64_t j = 0; j < kLanes; ++j) {
-            const uint16_t* at = from + j * g.b_col + 2 * p;
-            to[p * width + j] = j < count ? at[0] | (has_next ? static_cast<Pair>(at[1]) << 16 : 0) : 0;
-          }
+        std::remove_cvref_t<decltype(*at)> low[kLanes] = {}, high[kLanes] = {};
+        for (int64_t j = 0; j < count; ++j) {
+          low[j] = at[j * g.b_col];
+          if (has_next) high[j] = at[j * g.b_col + g.b_row];
         }
-      } else {
-        for (; p < pairs; ++p)
-          StorePairs(from + 2 * p * g.b_row, g.b_row, 2 * (pair0 + p) + 1 < g.k, count, to + p * width);
+        StorePairs<P>(PartsOf(low, kLanes), PartsOf(high, kLanes), to + p * width * P, width);
       }
     }
   }
 }
 
-// Rows [row0, row0 + rows) of A, pair-major: pair p of row i at out[p * rows + i].
-void PackRows(const GemmBf16Args& g, int64_t pair0, int64_t pairs, int64_t row0, int64_t rows, Pair* out) {
+// Where the pairs of packed rows lie: pair p of part i of row r at p * pair + i * part + r * row.
+struct RowSteps {
+  int64_t pair, part, row;
+};
+// Rows that are neighbours in memory are packed pair after pair, others row after row.
+template <class Args>
+TENON_INLINE RowSteps StepsOf(const Args& g, int64_t pairs, int64_t rows) {
+  if (g.a_row == 1 || kParts<Args> == 1) return {rows * kParts<Args>, rows, 1};
+  return {1, pairs, pairs * kParts<Args>};
+}
+
+// Rows [row0, row0 + rows) of A. Vectors may write beyond their end, where the next one or kLanes spare pairs are.
+TENON_INLINE void PackRows(const GemmBf16Args& g, int64_t pair0, int64_t pairs, int64_t row0, int64_t rows, Pair* out) {
   const uint16_t* from = g.a + row0 * g.a_row + pair0 * 2 * g.a_col;
-  if (g.a_row == 1) {  // a vector a pair; what it writes beyond `rows` is written over by the next one
-    for (int64_t p = 0; p < pairs; ++p)
-      StorePairs(from + 2 * p * g.a_col, g.a_col, 2 * (pair0 + p) + 1 < g.k, rows, out + p * rows);
-    return;
-  }
   for (int64_t p = 0; p < pairs; ++p) {
     const bool has_next = 2 * (pair0 + p) + 1 < g.k;
     const uint16_t* at = from + 2 * p * g.a_col;
+    if (g.a_row == 1) {
+      StorePairs<1>(PartsOf(at, rows), has_next ? PartsOf(at + g.a_col, rows) : NoParts(), out + p * rows, 0);
+      continue;
+    }
     for (int64_t i = 0; i < rows; ++i) {
       const uint16_t* x = at + i * g.a_row;
       out[p * rows + i] = x[0] | (has_next ? static_cast<Pair>(x[g.a_col]) << 16 : 0);
     }
   }
 }
+TENON_INLINE void PackRows(const GemmArgs& g, int64_t pair0, int64_t pairs, int64_t row0, int64_t rows, Pair* out) {
+  const RowSteps steps = StepsOf(g, pairs, rows);
+  const float* from = g.a + row0 * g.a_row + pair0 * 2 * g.a_col;
+  if (g.a_row == 1) {
+    for (int64_t p = 0; p < pairs; ++p) {
+      const bool has_next = 2 * (pair0 + p) + 1 < g.k;
+      const float* at = from + 2 * p * g.a_col;
+      StorePairs<2>(PartsOf(at, rows), has_next ? PartsOf(at + g.a_col, rows) : NoParts(), out + p * steps.pair,
+                    steps.part);
+    }
+    return;
+  }
+  const int64_t elements = Min(2 * pairs, g.k - 2 * pair0);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t e = 0; e < elements; e += kLanes) {  // 16 elements are 8 pairs
+      const int64_t count = Min(kLanes, elements - e);
+      const Bits16 bits = PartsOf(from + i * g.a_row + e, count);
+      Pair* to = out + i * steps.row + e / 2;
+      const __mmask16 mask = FirstLanes(count + count % 2);
+      TENON_UNROLL for (int part = 0; part < 2; ++part)
+          _mm256_mask_storeu_epi16(to + part * steps.part, mask, _mm512_cvtepi32_epi16(bits.part[part]));
+    }
+  }
+}
 
-// What becomes of a tile's sums; `partial` holds those of the blocks of k before (rows of length n).
+// What becomes of a tile's sums; `partial` holds those of the blocks of k before (rows of length n), in f32 C does.
+template <class Args>
 struct Finish {
-  const GemmBf16Args* g;
+  const Args* g;
   float* partial;
   bool first, last;
 };
 
-TENON_INLINE void FinishVec(const Finish& f, Vec sum, int64_t row, int64_t column, int64_t count) {
+TENON_INLINE void FinishVec(const Finish<GemmBf16Args>& f, Vec sum, int64_t row, int64_t column, int64_t count) {
   const GemmBf16Args& g = *f.g;
   if (f.partial != nullptr) {
     float* partial = f.partial + row * g.n + column;
@@ -128,23 +221,48 @@ TENON_INLINE void FinishVec(const Finish& f, Vec sum, int64_t row, int64_t colum
   if (g.relu) sum = Relu(sum);
   NarrowVec(g.c + row * g.c_row + column, sum, count);
 }
+TENON_INLINE void FinishVec(const Finish<GemmArgs>& f, Vec sum, int64_t row, int64_t column, int64_t count) {
+  const GemmArgs& g = *f.g;
+  float* c = g.c + row * g.c_row + column;
+  sum = sum * Set(g.alpha);
+  if (g.accumulate || !f.first) sum += LoadPartial(c, count);
+  if (f.last) {
+    if (g.bias != nullptr) sum += LoadPartial(g.bias + column, count);
+    if (g.relu) sum = Relu(sum);
+    if (g.mask != nullptr) sum = KeepWhere(~(LoadPartial(g.mask + row * g.mask_row + column, count) <= Zero()), sum);
+  }
+  StorePartial(c, sum, count);
+}
 
-// R rows by V vectors; pair p of row i at a + i * am + p * ap, in units of bytes / 2.
-template <int R, int V>
-void Tile(int64_t pairs, const uint16_t* a, int64_t am, int64_t ap, const Pair* b, const Finish& finish, int64_t row,
-          int64_t column, int64_t columns) {
+TENON_INLINE Pair LoadPair(const uint16_t* p) {
+  Pair pair;
+  __builtin_memcpy(&pair, p, sizeof pair);
+  return pair;
+}
+
+// R rows by V vectors; `steps` of the row operand in elements of bf16.
+template <class Args, int R, int V>
+void Tile(int64_t pairs, const uint16_t* a, const RowSteps& steps, const Pair* b, const Finish<Args>& finish,
+          int64_t row, int64_t column, int64_t columns) {
+  constexpr int P = kParts<Args>;
+  const int64_t am = steps.row, ap = steps.pair, part = steps.part;
   Vec acc[R][V];
   TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j) acc[i][j] = Zero();
   for (int64_t p = 0; p < pairs; ++p) {
-    Vec bv[V];
-    TENON_UNROLL for (int j = 0; j < V; ++j) bv[j] = Load(reinterpret_cast<const float*>(b + j * kLanes));
+    Vec bv[P][V];
+    TENON_UNROLL for (int q = 0; q < P; ++q) TENON_UNROLL for (int j = 0; j < V; ++j) bv[q][j] =
+        Load(reinterpret_cast<const float*>(b + (q * V + j) * kLanes));
     TENON_UNROLL for (int i = 0; i < R; ++i) {
-      Pair pair;
-      __builtin_memcpy(&pair, a + i * am, sizeof pair);
-      TENON_UNROLL for (int j = 0; j < V; ++j) acc[i][j] = Product(acc[i][j], pair, bv[j]);
+      const Pair high = LoadPair(a + i * am);
+      TENON_UNROLL for (int q = 0; q < P; ++q) TENON_UNROLL for (int j = 0; j < V; ++j) acc[i][j] =
+          Product(acc[i][j], high, bv[q][j]);
+      if constexpr (P > 1) {
+        const Pair low = LoadPair(a + part + i * am);
+        TENON_UNROLL for (int j = 0; j < V; ++j) acc[i][j] = Product(acc[i][j], low, bv[0][j]);
+      }
     }
     a += ap;
-    b += V * kLanes;
+    b += P * V * kLanes;
   }
   TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j) {
     const int64_t count = Min(columns - j * kLanes, kLanes);
@@ -152,30 +270,33 @@ void Tile(int64_t pairs, const uint16_t* a, int64_t am, int64_t ap, const Pair* 
   }
 }
 
-using TileFn = void (*)(int64_t, const uint16_t*, int64_t, int64_t, const Pair*, const Finish&, int64_t, int64_t,
+template <class Args>
+using TileFn = void (*)(int64_t, const uint16_t*, const RowSteps&, const Pair*, const Finish<Args>&, int64_t, int64_t,
                         int64_t);
 
-template <int V, int... R>
-TileFn TileFor(int64_t rows) {
-  static constexpr TileFn kTable[] = {&Tile<R, V>...};
+template <class Args, int V, int... R>
+TileFn<Args> TileFor(int64_t rows) {
+  static constexpr TileFn<Args> kTable[] = {&Tile<Args, R, V>...};
   return kTable[rows - 1];
 }
-template <int V>
-TileFn AnyTile(int64_t rows) {
-  return TileFor<V, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(rows);
+template <class Args, int V>
+TileFn<Args> AnyTile(int64_t rows) {
+  return TileFor<Args, V, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(rows);
 }
 
-void Region(const GemmBf16Args& g, const Blocks& block, Range rows, Range columns, Pair* column_space, Pair* row_space,
+template <class Args>
+void Region(const Args& g, const Blocks& block, Range rows, Range columns, Pair* column_space, Pair* row_space,
             float* partial) {
+  constexpr int P = kParts<Args>;
   const int64_t all_pairs = CeilDiv(g.k, 2), row_count = rows.end - rows.begin;
   const int64_t tiles = CeilDiv(row_count, kTileRows);
   for (int64_t pair0 = 0; pair0 < all_pairs; pair0 += block.pairs) {
     const int64_t pairs = Min(block.pairs, all_pairs - pair0);
-    const Finish finish{&g, block.cut_k ? partial : nullptr, pair0 == 0, pair0 + pairs == all_pairs};
+    const Finish<Args> finish{&g, block.cut_k ? partial : nullptr, pair0 == 0, pair0 + pairs == all_pairs};
     if (block.pack_rows) {
       for (int64_t t = 0; t < tiles; ++t) {
         const Range r = Piece(row_count, tiles, t);
-        PackRows(g, pair0, pairs, rows.begin + r.begin, r.end - r.begin, row_space + r.begin * pairs);
+        PackRows(g, pair0, pairs, rows.begin + r.begin, r.end - r.begin, row_space + r.begin * pairs * P);
       }
     }
     for (int64_t c0 = columns.begin; c0 < columns.end; c0 += block.columns) {
@@ -184,39 +305,47 @@ void Region(const GemmBf16Args& g, const Blocks& block, Range rows, Range column
       for (int64_t t = 0; t < tiles; ++t) {
         const Range r = Piece(row_count, tiles, t);
         const int64_t height = r.end - r.begin, row = rows.begin + r.begin;
-        const uint16_t* a = block.pack_rows ? reinterpret_cast<const uint16_t*>(row_space + r.begin * pairs)
-                                            : g.a + row * g.a_row + pair0 * 2;
-        const int64_t am = block.pack_rows ? 2 : g.a_row, ap = block.pack_rows ? 2 * height : 2;
+        const uint16_t* a = reinterpret_cast<const uint16_t*>(row_space + r.begin * pairs * P);
+        RowSteps steps = StepsOf(g, pairs, height);
+        steps = {2 * steps.pair, 2 * steps.part, 2 * steps.row};
+        if constexpr (P == 1) {
+          if (!block.pack_rows) a = g.a + row * g.a_row + pair0 * 2, steps = {2, 0, g.a_row};
+        }
         for (int64_t c = 0; c < column_count; c += kTileColumns) {
           const int64_t left = column_count - c;
-          const TileFn tile = left > kLanes ? AnyTile<2>(height) : AnyTile<1>(height);
-          tile(pairs, a, am, ap, column_space + c * pairs, finish, row, c0 + c, Min(left, kTileColumns));
+          const TileFn<Args> tile = left > kLanes ? AnyTile<Args, 2>(height) : AnyTile<Args, 1>(height);
+          tile(pairs, a, steps, column_space + c * pairs * P, finish, row, c0 + c, Min(left, kTileColumns));
         }
       }
     }
   }
 }
 
-void FinishOnly(const GemmBf16Args& g) {
-  const Finish finish{&g, nullptr, true, true};
+template <class Args>
+void FinishOnly(const Args& g) {
+  const Finish<Args> finish{&g, nullptr, true, true};
   for (int64_t i = 0; i < g.m; ++i)
     for (int64_t j = 0; j < g.n; j += kLanes) FinishVec(finish, Zero(), i, j, Min(kLanes, g.n - j));
 }
 
-int64_t GemmWorkspace(const GemmBf16Args& g, int64_t threads) {
+template <class Args>
+int64_t GemmWorkspace(const Args& g, int64_t threads) {
   if (g.m == 0 || g.n == 0 || g.k == 0) return 0;
   const Blocks block = BlocksOf(g);
-  const int64_t partial = block.cut_k ? RoundUp(g.m * g.n, kLanes) : 0;
+  const int64_t partial = block.cut_k && kParts<Args> == 1 ? RoundUp(g.m * g.n, kLanes) : 0;
   return ((block.column_pairs + block.row_pairs) * Max(1, threads) + partial) * static_cast<int64_t>(sizeof(float));
 }
 
-void Gemm(const GemmBf16Args& g, float* workspace, const Parallel& pool) {
+template <class Args>
+void Gemm(const Args& g, float* workspace, const Parallel& pool) {
   if (g.m == 0 || g.n == 0) return;
   if (g.k == 0) return FinishOnly(g);
   const Blocks block = BlocksOf(g);
   const int64_t panels = CeilDiv(g.n, kTileColumns), tiles = CeilDiv(g.m, kTileRows);
   const bool cut_columns = panels >= 2 * pool.threads || panels >= tiles;
-  const double nanoseconds = static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k) / 256;
+  constexpr double kProducts = kParts<Args> == 1 ? 1 : 3;
+  const double nanoseconds =
+      kProducts * static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k) / 256;
   const int64_t pieces = Pieces(pool, cut_columns ? panels : tiles, nanoseconds);
   Pair* packed = reinterpret_cast<Pair*>(workspace);
   const int64_t packed_size = block.column_pairs + block.row_pairs;
@@ -251,12 +380,16 @@ void MaskGradient(const MaskBf16Args& args, const Parallel& pool) {
 }  // namespace
 
 extern const Bf16Routines kBf16Routines;
-const Bf16Routines kBf16Routines = {.gemm_workspace = &GemmWorkspace,
-                                    .gemm = &Gemm,
-                                    .mask_gradient = &MaskGradient,
-                                    .attention_workspace = &AttentionForwardWorkspace<Bf16>,
-                                    .attention = &AttentionForward<Bf16>,
-                                    .attention_grad_workspace = &AttentionGradWorkspace<Bf16>,
-                                    .attention_grad = &AttentionGrad<Bf16>};
+const Bf16Routines kBf16Routines = {
+    .gemm_workspace = &GemmWorkspace<GemmBf16Args>,
+    .gemm = &Gemm<GemmBf16Args>,
+    .split_workspace = &GemmWorkspace<GemmArgs>,
+    .split_gemm = &Gemm<GemmArgs>,
+    .mask_gradient = &MaskGradient,
+    .attention_workspace = &AttentionForwardWorkspace<Bf16>,
+    .attention = &AttentionForward<Bf16>,
+    .attention_grad_workspace = &AttentionGradWorkspace<Bf16>,
+    .attention_grad = &AttentionGrad<Bf16>,
+};
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

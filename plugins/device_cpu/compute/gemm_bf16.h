@@ -1,10 +1,11 @@
-// Matrix product of bf16 operands with f32 sums: C[m][n] = finish(alpha * A[m][k] * B[k][n]).
+// Matrix products by instructions for bf16, with f32 sums: C[m][n] = finish(alpha * A[m][k] * B[k][n]).
 #pragma once
 
 #include <cstdint>
 
 #include "plugins/device_cpu/compute/attention.h"
 #include "plugins/device_cpu/compute/bf16.h"
+#include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/parallel.h"
 
 namespace tenon::cpu {
@@ -39,6 +40,11 @@ struct MaskBf16Args {
 struct Bf16Routines {
   int64_t (*gemm_workspace)(const GemmBf16Args&, int64_t threads);
   void (*gemm)(const GemmBf16Args&, float* workspace, const Parallel&);
+  // Of f32 operands: each is the sum of two bf16 numbers, high and low, and high high + high low + low high is the
+  // product. A and B have one unit stride each. The relative rms error stays below 1e-5 for operands above 1e-30; an
+  // infinity in an operand may give NaN.
+  int64_t (*split_workspace)(const GemmArgs&, int64_t threads);
+  void (*split_gemm)(const GemmArgs&, float* workspace, const Parallel&);
   void (*mask_gradient)(const MaskBf16Args&, const Parallel&);
   int64_t (*attention_workspace)(const AttentionArgsOf<Bf16>&, int64_t threads);
   void (*attention)(const AttentionForwardArgsOf<Bf16>&, float* workspace, const Parallel&);

@@ -1,17 +1,29 @@
 #include "plugins/device_cpu/compute/routines.h"
 
+#include <cpuid.h>
+
 #include "plugins/device_cpu/compute/gemm_bf16.h"
+#include "plugins/device_cpu/compute/gemm_int8.h"
 
 namespace tenon::cpu {
 
 namespace sse2 {
 extern const Routines kRoutines;
-}
+extern const Int8Routines kInt8Routines;
+}  // namespace sse2
 namespace avx2 {
 extern const Routines kRoutines;
-}
+extern const Int8Routines kInt8Routines;
+}  // namespace avx2
 namespace avx512 {
 extern const Routines kRoutines;
+extern const Int8Routines kInt8Routines;
+}  // namespace avx512
+namespace avx_vnni {
+extern const Int8Routines kInt8Routines;
+}
+namespace avx512_vnni {
+extern const Int8Routines kInt8Routines;
 }
 
 namespace avx512_bf16 {
@@ -45,6 +57,12 @@ const Routines* Avx512Routines() {
   return &routines;
 }
 
+// The compiler's own test knows AVX-VNNI from version 13 on: leaf 7, subleaf 1, bit 4 of eax.
+bool HasAvxVnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return HasAvx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1u << 4)) != 0;
+}
+
 }  // namespace
 
 const Routines* FindRoutines(std::string_view isa) {
@@ -59,6 +77,15 @@ const Routines* FindRoutines(std::string_view isa) {
 const Bf16Routines* FindBf16Routines() {
   __builtin_cpu_init();
   return HasAvx512() && __builtin_cpu_supports("avx512bf16") ? &avx512_bf16::kBf16Routines : nullptr;
+}
+
+const Int8Routines* FindInt8Routines(std::string_view isa) {
+  const Routines* routines = FindRoutines(isa);
+  if (routines == nullptr) return nullptr;
+  if (routines->lanes == 16)
+    return __builtin_cpu_supports("avx512vnni") ? &avx512_vnni::kInt8Routines : &avx512::kInt8Routines;
+  if (routines->lanes == 8) return HasAvxVnni() ? &avx_vnni::kInt8Routines : &avx2::kInt8Routines;
+  return &sse2::kInt8Routines;
 }
 
 }  // namespace tenon::cpu

@@ -4,11 +4,12 @@
 namespace tenon::cpu {
 namespace {
 
-class Gemm : public CpuKernel {
+class Gemm : public ProductKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return Supported(query, reason); }
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
+    ReadSplit(query);
     relu_ = query.op_type() == kGemmRelu;
     attributes_ = ReadGemm(query.attributes(), relu_);
     return TENON_OK;
@@ -28,7 +29,7 @@ class Gemm : public CpuKernel {
       c_col_ = columns == 1 ? 0 : 1;
     }
     SetThreads(args);
-    result.Workspace(static_cast<uint64_t>(routines().gemm_workspace(args_, threads_)));
+    result.Workspace(static_cast<uint64_t>(ProductWorkspace(args_)));
     return TENON_OK;
   }
 
@@ -44,7 +45,7 @@ class Gemm : public CpuKernel {
         for (int64_t j = 0; j < g.n; ++j) g.c[i * g.c_row + j] = attributes_.beta * c[i * c_row_ + j * c_col_];
     }
     KernelPool pool(host(), error, threads_);
-    routines().gemm(g, call.workspace<float>(), pool.parallel());
+    Multiply(g, call.workspace<float>(), pool.parallel());
     return pool.code();
   }
 
@@ -56,11 +57,12 @@ class Gemm : public CpuKernel {
 };
 
 // GemmReluGrad(a, b, y, dy) -> da, db, dc of y = relu(a' b' + c) with c one value per column.
-class GemmReluGrad : public CpuKernel {
+class GemmReluGrad : public ProductKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return Supported(query, reason); }
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
+    ReadSplit(query);
     attributes_ = ReadGemm(query.attributes(), true);
     return TENON_OK;
   }
@@ -72,8 +74,8 @@ class GemmReluGrad : public CpuKernel {
     da_ = PlanGradA<GemmArgs>(attributes_, a, b, y);
     db_ = PlanGradB<GemmArgs>(attributes_, a, b, y);
     g_floats_ = (rows_ * columns_ + 15) / 16 * 16;
-    const int64_t products = std::max(args.has_output(0) ? routines().gemm_workspace(da_, threads_) : 0,
-                                      args.has_output(1) ? routines().gemm_workspace(db_, threads_) : 0);
+    const int64_t products =
+        std::max(args.has_output(0) ? ProductWorkspace(da_) : 0, args.has_output(1) ? ProductWorkspace(db_) : 0);
     result.Workspace(static_cast<uint64_t>(g_floats_) * sizeof(float) + static_cast<uint64_t>(products));
     return TENON_OK;
   }
@@ -92,14 +94,14 @@ class GemmReluGrad : public CpuKernel {
       p.a = attributes_.ta ? call.in<float>(1) : g;
       p.b = attributes_.ta ? g : call.in<float>(1);
       p.c = call.out<float>(0);
-      routines().gemm(p, space, pool.parallel());
+      Multiply(p, space, pool.parallel());
     }
     if (call.has_output(1)) {
       GemmArgs p = db_;
       p.a = attributes_.tb ? g : call.in<float>(0);
       p.b = attributes_.tb ? call.in<float>(0) : g;
       p.c = call.out<float>(1);
-      routines().gemm(p, space, pool.parallel());
+      Multiply(p, space, pool.parallel());
     }
     return pool.code();
   }
@@ -140,6 +142,11 @@ void AddGemmKernels(KernelList& kernels) {
   kernels.push_back(Def<Gemm>("", "Gemm", "gemm"));
   kernels.push_back(Def<Gemm>(kDomain, kGemmRelu, "gemm_relu"));
   kernels.push_back(Def<GemmReluGrad>(kDomain, kGemmReluGrad, "gemm_relu_grad"));
+}
+void AddSplitGemmKernels(KernelList& kernels) {
+  kernels.push_back(Def<Gemm>("", "Gemm", "gemm_split", kSplit));
+  kernels.push_back(Def<Gemm>(kDomain, kGemmRelu, "gemm_relu_split", kSplit));
+  kernels.push_back(Def<GemmReluGrad>(kDomain, kGemmReluGrad, "gemm_relu_grad_split", kSplit));
 }
 
 void AddGemmFused(FusedList& fused) {

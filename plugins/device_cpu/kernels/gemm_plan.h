@@ -4,9 +4,37 @@
 #include <string>
 #include <string_view>
 
+#include "plugins/device_cpu/compute/gemm_bf16.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
+
+// Base of kernels that multiply f32 matrices: exactly, or of bf16 products where the kernel is defined with kSplit.
+inline constexpr sdk::KernelOptions kSplit{0,
+                                           TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC | TENON_TRAIT_SPLIT_PRODUCTS};
+class ProductKernel : public CpuKernel {
+ protected:
+  static bool Supported(const sdk::Query& query, sdk::Reason& reason) {
+    if (!IsSplit(query)) return AllF32(query, reason);
+    if ((query.math_flags() & TENON_MATH_SPLIT_PRODUCTS) == 0) return reason.No("math is exact.");
+    const auto* plugin = static_cast<const CpuPlugin*>(query.plugin());
+    if (FindBf16Routines() == nullptr || (plugin != nullptr && plugin->routines().lanes != 16))
+      return reason.No("This processor, or the option isa, has no instructions for bf16.");
+    return AllF32(query, reason);
+  }
+  void ReadSplit(const sdk::Query& query) { split_ = IsSplit(query); }
+
+  int64_t ProductWorkspace(const GemmArgs& g) const {
+    return split_ ? FindBf16Routines()->split_workspace(g, threads_) : routines().gemm_workspace(g, threads_);
+  }
+  void Multiply(const GemmArgs& g, float* workspace, const Parallel& pool) const {
+    (split_ ? FindBf16Routines()->split_gemm : routines().gemm)(g, workspace, pool);
+  }
+
+ private:
+  static bool IsSplit(const sdk::Query& query) { return (query.def().traits & TENON_TRAIT_SPLIT_PRODUCTS) != 0; }
+  bool split_ = false;
+};
 
 inline constexpr std::string_view kGemmRelu = "GemmRelu", kGemmReluGrad = "GemmReluGrad";
 
@@ -77,13 +105,15 @@ Args PlanGradB(const GemmAttributes& attributes, sdk::Dims a, sdk::Dims b, sdk::
 }
 
 // May MatMul be done as `batches` products of equal matrices, or as one?
-inline bool SupportsBatches(const sdk::Query& query, sdk::Reason& reason) {
-  const sdk::Dims a = query.input(0).dims(), b = query.input(1).dims();
+inline bool SupportsBatches(sdk::Dims a, sdk::Dims b, sdk::Reason& reason) {
   if (a.size() < 2 || b.size() < 2) return reason.No("An operand is a vector; this kernel takes matrices.");
   if (b.size() == 2) return true;
   bool same = a.size() == b.size();
   for (uint32_t axis = 0; same && axis + 2 < a.size(); ++axis) same = a[axis] == b[axis] && a[axis] >= 0;
   return same || reason.No("Batches ", a, " and ", b, " differ.");
+}
+inline bool SupportsBatches(const sdk::Query& query, sdk::Reason& reason) {
+  return SupportsBatches(query.input(0).dims(), query.input(1).dims(), reason);
 }
 
 // The product of one batch; a matrix on the right serves all rows of all batches at once.

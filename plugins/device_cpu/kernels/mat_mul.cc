@@ -4,16 +4,21 @@
 namespace tenon::cpu {
 namespace {
 
-class MatMulKernel : public CpuKernel {
+class MatMulKernel : public ProductKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    return SupportsBatches(query, reason) && AllF32(query, reason);
+    return SupportsBatches(query, reason) && Supported(query, reason);
+  }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    ReadSplit(query);
+    return TENON_OK;
   }
 
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
     args_ = PlanMatMul<GemmArgs>(args.input(0).dims(), args.input(1).dims(), batches_);
     SetThreads(args);
-    result.Workspace(static_cast<uint64_t>(routines().gemm_workspace(args_, threads_)));
+    result.Workspace(static_cast<uint64_t>(ProductWorkspace(args_)));
     return TENON_OK;
   }
 
@@ -24,7 +29,7 @@ class MatMulKernel : public CpuKernel {
       g.a = call.in<float>(0) + i * g.m * g.k;
       g.b = call.in<float>(1) + i * g.k * g.n;
       g.c = call.out<float>(0) + i * g.m * g.n;
-      routines().gemm(g, call.workspace<float>(), pool.parallel());
+      Multiply(g, call.workspace<float>(), pool.parallel());
     }
     return pool.code();
   }
@@ -37,5 +42,8 @@ class MatMulKernel : public CpuKernel {
 }  // namespace
 
 void AddMatMulKernels(KernelList& kernels) { kernels.push_back(Def<MatMulKernel>("", "MatMul", "mat_mul")); }
+void AddSplitMatMulKernels(KernelList& kernels) {
+  kernels.push_back(Def<MatMulKernel>("", "MatMul", "mat_mul_split", kSplit));
+}
 
 }  // namespace tenon::cpu

@@ -1,4 +1,5 @@
 // The tables that the plugin hands out. Order among kernels of one operator: fast first.
+#include "plugins/device_cpu/compute/gemm_bf16.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -35,8 +36,13 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddTileKernels(list);
     AddWhereKernels(list);
     KernelList all;  // what computes in bf16 itself comes before the widened kernels
+    if (FindBf16Routines() != nullptr) {
+      AddSplitMatMulKernels(all);
+      AddSplitGemmKernels(all);
+    }
     AddBf16ProductKernels(all);
     AddCastKernels(all);
+    AddInt8ProductKernels(all);
     all.insert(all.end(), list.begin(), list.end());
     return all;
   }();

@@ -99,6 +99,7 @@ TEST(RunSummary, HasEveryKeyInOrder) {
                                             "seed",
                                             "device",
                                             "mode",
+                                            "math",
                                             "threads",
                                             "epochs",
                                             "steps",

@@ -1,0 +1,300 @@
+// Both operands are packed into groups of neighbouring k, 32 bits each: four bytes where the processor multiplies bytes
+// (VNNI), else two 16-bit numbers. A is shifted to 0 .. 255 and B to -128 .. 127, as VNNI wants them; shifts and zero points
+// are taken off the sums afterwards, with the sums of rows of A and columns of B that packing gives.
+#include "plugins/device_cpu/compute/gemm_int8.h"
+
+#include "plugins/device_cpu/compute/vec.h"
+
+#define TENON_CPU_TEXT_(x) #x
+#define TENON_CPU_TEXT(x) TENON_CPU_TEXT_(x)
+
+namespace tenon::cpu::TENON_CPU_ISA {
+namespace {
+
+#if (TENON_CPU_LANES == 16 && defined(__AVX512VNNI__)) || (TENON_CPU_LANES == 8 && defined(__AVXVNNI__))
+constexpr int kGroup = 4;
+using Left = uint8_t;
+#else
+constexpr int kGroup = 2;
+using Left = int16_t;
+#endif
+constexpr int kTileRows = kAccumulators / 2;
+constexpr int kTileColumns = 2 * kLanes;
+constexpr int64_t kBlockGroups = 128 * 1024;  // groups of packed columns that stay in the second-level cache
+
+TENON_INLINE IVec LoadI(const int32_t* p) { return *reinterpret_cast<const IVecAny*>(p); }
+
+// sum + the products of each lane's group with the group `a`.
+TENON_INLINE IVec Product(IVec sum, int32_t a, IVec b) {
+#if TENON_CPU_LANES == 16 && defined(__AVX512VNNI__)
+  return reinterpret_cast<IVec>(
+      _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), _mm512_set1_epi32(a), reinterpret_cast<__m512i>(b)));
+#elif TENON_CPU_LANES == 8 && defined(__AVXVNNI__)
+  return reinterpret_cast<IVec>(
+      _mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sum), _mm256_set1_epi32(a), reinterpret_cast<__m256i>(b)));
+#elif TENON_CPU_LANES == 16 && defined(__AVX512BW__)
+  return sum + reinterpret_cast<IVec>(_mm512_madd_epi16(_mm512_set1_epi32(a), reinterpret_cast<__m512i>(b)));
+#elif TENON_CPU_LANES == 8 && defined(__AVX2__)
+  return sum + reinterpret_cast<IVec>(_mm256_madd_epi16(_mm256_set1_epi32(a), reinterpret_cast<__m256i>(b)));
+#elif TENON_CPU_LANES == 4 && defined(__SSE2__)
+  return sum + reinterpret_cast<IVec>(_mm_madd_epi16(_mm_set1_epi32(a), reinterpret_cast<__m128i>(b)));
+#else
+  const IVec low = (b << 16) >> 16, high = b >> 16;
+  return sum + low * static_cast<int32_t>(static_cast<int16_t>(a)) + high * (a >> 16);
+#endif
+}
+
+// Nearest whole numbers, halves to even.
+TENON_INLINE IVec Round(Vec v) {
+#if TENON_CPU_LANES == 16 && defined(__AVX512F__)
+  return reinterpret_cast<IVec>(_mm512_cvtps_epi32(reinterpret_cast<__m512>(v)));
+#elif TENON_CPU_LANES == 8 && defined(__AVX2__)
+  return reinterpret_cast<IVec>(_mm256_cvtps_epi32(reinterpret_cast<__m256>(v)));
+#elif TENON_CPU_LANES == 4 && defined(__SSE2__)
+  return reinterpret_cast<IVec>(_mm_cvtps_epi32(reinterpret_cast<__m128>(v)));
+#else
+  IVec out;
+  for (int i = 0; i < kLanes; ++i) out[i] = static_cast<int32_t>(__builtin_nearbyintf(v[i]));
+  return out;
+#endif
+}
+
+// An element of A as 0 .. 255, of B as -128 .. 127, and what that added to it.
+TENON_INLINE int32_t ShiftOfA(const Int8Operand& a) { return a.is_signed ? 128 : 0; }
+TENON_INLINE int32_t ShiftOfB(const Int8Operand& b) { return b.is_signed ? 0 : -128; }
+TENON_INLINE int32_t ZeroOf(const Int8Operand& o, int64_t i) {
+  const uint8_t zero = o.zero.at(i);
+  return o.is_signed ? static_cast<int8_t>(zero) : zero;
+}
+
+struct Sizes {
+  int64_t groups, columns;          // of k; of the largest block of columns (a multiple of kTileColumns)
+  int64_t column_words, row_words;  // packed, per piece
+  int64_t per_column, per_row;      // sums and zero points, per piece
+  int64_t all() const { return column_words + row_words + 2 * per_column + per_row; }
+};
+TENON_INLINE Sizes SizesOf(const GemmInt8Args& g) {
+  Sizes s{};
+  s.groups = Max(1, CeilDiv(g.k, kGroup));
+  s.columns = Min(RoundUp(g.n, kTileColumns), Max(kTileColumns, kBlockGroups / s.groups / kTileColumns * kTileColumns));
+  s.column_words = s.columns * s.groups;
+  s.row_words = RoundUp(g.m * s.groups, 16);
+  s.per_column = s.columns;
+  s.per_row = RoundUp(g.m, 16);
+  return s;
+}
+
+// Rows [row0, row0 + rows) of A as groups [row][group], and the sum of each.
+void PackRows(const GemmInt8Args& g, int64_t row0, int64_t rows, int64_t groups, int32_t* out, int32_t* sums) {
+  const uint8_t flip = g.a.is_signed ? 0x80 : 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    const uint8_t* from = g.a.data + (row0 + i) * g.a.row;
+    Left* to = reinterpret_cast<Left*>(out + i * groups);
+    int32_t sum = 0;
+    const auto pack = [&](int64_t step) __attribute__((always_inline)) {
+      for (int64_t k = 0; k < g.k; ++k) {
+        const uint8_t value = from[k * step] ^ flip;
+        to[k] = static_cast<Left>(value);
+        sum += value;
+      }
+    };
+    if (g.a.col == 1)
+      pack(1);
+    else
+      pack(g.a.col);
+    for (int64_t k = g.k; k < groups * kGroup; ++k) to[k] = 0;
+    sums[i] = sum;
+  }
+}
+
+// Group p of columns: `from` is the first element of the first of them.
+TENON_INLINE void PackGroup(const GemmInt8Args& g, const uint8_t* from, int64_t p, int64_t count, int64_t column_step,
+                            uint8_t flip, int32_t* to, int32_t* sums) {
+  const int64_t whole = Min(kGroup, g.k - p * kGroup);
+  from += p * kGroup * g.b.row;
+  for (int64_t j = 0; j < count; ++j) {
+    uint32_t word = 0;
+    int32_t sum = 0;
+    TENON_UNROLL for (int q = 0; q < kGroup; ++q) {
+      const int8_t value = q < whole ? static_cast<int8_t>(from[q * g.b.row + j * column_step] ^ flip) : int8_t{0};
+      const uint32_t bits = kGroup == 4 ? static_cast<uint8_t>(value) : static_cast<uint16_t>(int16_t{value});
+      word |= bits << (q * (32 / kGroup));
+      sum += value;
+    }
+    to[j] = static_cast<int32_t>(word);
+    sums[j] += sum;
+  }
+}
+
+// Columns [column0, column0 + columns) of B as panels of kTileColumns, [group][column], zero beyond; and for each column
+// its sum less k times its zero point, and that zero point.
+void PackColumns(const GemmInt8Args& g, int64_t column0, int64_t columns, int64_t groups, int32_t* out, int32_t* sums,
+                 int32_t* zeros) {
+  const uint8_t flip = g.b.is_signed ? 0 : 0x80;
+  for (int64_t c = 0; c < columns; c += kTileColumns) {
+    const int64_t count = Min(kTileColumns, columns - c);
+    const uint8_t* from = g.b.data + (column0 + c) * g.b.col;
+    int32_t sum[kTileColumns] = {};
+    for (int64_t p = 0; p < groups; ++p) {
+      int32_t* to = out + c * groups + p * kTileColumns;
+      for (int64_t j = count; j < kTileColumns; ++j) to[j] = 0;
+      if (g.b.col == 1 && count == kTileColumns && (p + 1) * kGroup <= g.k)
+        PackGroup(g, from, p, kTileColumns, 1, flip, to, sum);
+      else
+        PackGroup(g, from, p, count, g.b.col, flip, to, sum);
+    }
+    for (int64_t j = 0; j < kTileColumns; ++j) {
+      const int32_t zero = j < count ? ZeroOf(g.b, column0 + c + j) + ShiftOfB(g.b) : 0;
+      zeros[c + j] = zero;
+      sums[c + j] = sum[j] - static_cast<int32_t>(g.k) * zero;
+    }
+  }
+}
+
+TENON_INLINE void StoreSums(const GemmInt8Args& g, IVec sum, int64_t row, int64_t column, int64_t count) {
+  if (g.sums != nullptr)
+    return StorePartial(reinterpret_cast<float*>(g.sums + row * g.c_row + column), Floats(sum), count);
+  alignas(64) float scales[kLanes];
+  for (int64_t j = 0; j < kLanes; ++j) scales[j] = g.b_scale.at(column + (j < count ? j : 0));
+  const Vec scale = Set(g.a_scale.at(row)) * Load(scales) / Set(g.c_scale);
+  const Vec low = Set(static_cast<float>((g.c_signed ? -128 : 0) - g.c_zero));
+  const Vec high = Set(static_cast<float>((g.c_signed ? 127 : 255) - g.c_zero));
+  Vec value = __builtin_convertvector(sum, Vec) * scale;
+  value = value < low ? low : value;
+  value = value > high ? high : value;
+  const IVec whole = (Round(value) + SetI(g.c_zero)) & SetI(0xff);
+  uint8_t* to = g.quantized + row * g.c_row + column;
+  if (count >= kLanes) return StoreBytes(to, whole);
+  uint8_t bytes[kLanes];
+  StoreBytes(bytes, whole);
+  for (int64_t j = 0; j < count; ++j) to[j] = bytes[j];
+}
+
+struct Panel {
+  const int32_t *groups, *sums, *zeros;  // of its first column
+};
+
+// R rows by two vectors of columns.
+template <int R>
+void Tile(const GemmInt8Args& g, int64_t groups, const int32_t* a, const int32_t* row_sums, const Panel& b, int64_t row,
+          int64_t column, int64_t columns) {
+  IVec acc[R][2];
+  TENON_UNROLL for (int i = 0; i < R; ++i) acc[i][0] = acc[i][1] = IVec{};
+  const int32_t* at = b.groups;
+  for (int64_t p = 0; p < groups; ++p, at += kTileColumns) {
+    const IVec b0 = LoadI(at), b1 = LoadI(at + kLanes);
+    TENON_UNROLL for (int i = 0; i < R; ++i) {
+      const int32_t group = a[i * groups + p];
+      acc[i][0] = Product(acc[i][0], group, b0);
+      acc[i][1] = Product(acc[i][1], group, b1);
+    }
+  }
+  TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < 2; ++j) {
+    const int64_t count = Min(columns - j * kLanes, kLanes);
+    if (count <= 0) continue;
+    const int32_t zero = ZeroOf(g.a, row + i) + ShiftOfA(g.a);
+    const IVec sum = acc[i][j] - LoadI(b.sums + j * kLanes) * zero - LoadI(b.zeros + j * kLanes) * row_sums[i] +
+                     SetI(g.bias.at(row + i));
+    StoreSums(g, sum, row + i, column + j * kLanes, count);
+  }
+}
+
+using TileFn = void (*)(const GemmInt8Args&, int64_t, const int32_t*, const int32_t*, const Panel&, int64_t, int64_t,
+                        int64_t);
+template <int... R>
+TileFn TileFor(int64_t rows) {
+  static constexpr TileFn kTable[] = {&Tile<R>...};
+  return kTable[rows - 1];
+}
+TENON_INLINE TileFn AnyTile(int64_t rows) {
+#if TENON_CPU_LANES == 16
+  return TileFor<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(rows);
+#else
+  return TileFor<1, 2, 3, 4, 5, 6>(rows);
+#endif
+}
+
+void Region(const GemmInt8Args& g, const Sizes& s, Range rows, Range columns, int32_t* space) {
+  int32_t* column_space = space;
+  int32_t* row_space = column_space + s.column_words;
+  int32_t* column_sums = row_space + s.row_words;
+  int32_t* column_zeros = column_sums + s.per_column;
+  int32_t* row_sums = column_zeros + s.per_column;
+  const int64_t row_count = rows.end - rows.begin, tiles = CeilDiv(row_count, kTileRows);
+  PackRows(g, rows.begin, row_count, s.groups, row_space, row_sums);
+  for (int64_t c0 = columns.begin; c0 < columns.end; c0 += s.columns) {
+    const int64_t column_count = Min(s.columns, columns.end - c0);
+    PackColumns(g, c0, column_count, s.groups, column_space, column_sums, column_zeros);
+    for (int64_t t = 0; t < tiles; ++t) {
+      const Range r = Piece(row_count, tiles, t);
+      const TileFn tile = AnyTile(r.end - r.begin);
+      for (int64_t c = 0; c < column_count; c += kTileColumns) {
+        const Panel panel{column_space + c * s.groups, column_sums + c, column_zeros + c};
+        tile(g, s.groups, row_space + r.begin * s.groups, row_sums + r.begin, panel, rows.begin + r.begin, c0 + c,
+             Min(column_count - c, kTileColumns));
+      }
+    }
+  }
+}
+
+int64_t GemmInt8Workspace(const GemmInt8Args& g, int64_t threads) {
+  if (g.m == 0 || g.n == 0) return 0;
+  return RoundUp(SizesOf(g).all(), 16) * Max(1, threads) * static_cast<int64_t>(sizeof(int32_t));
+}
+
+void GemmInt8(const GemmInt8Args& g, void* workspace, const Parallel& pool) {
+  if (g.m == 0 || g.n == 0) return;
+  const Sizes s = SizesOf(g);
+  const int64_t panels = CeilDiv(g.n, kTileColumns), tiles = CeilDiv(g.m, kTileRows);
+  const bool cut_columns = panels >= 2 * pool.threads || panels >= tiles;
+  const double nanoseconds =
+      static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k) / (8.0 * kLanes * kGroup);
+  const int64_t pieces = Pieces(pool, cut_columns ? panels : tiles, nanoseconds);
+  int32_t* space = static_cast<int32_t*>(workspace);
+  ForEach(pool, pieces, [&](int64_t i) {
+    const Range all_rows{0, g.m}, all_columns{0, g.n};
+    Region(g, s, cut_columns ? all_rows : Piece(g.m, pieces, i, kTileRows),
+           cut_columns ? Piece(g.n, pieces, i, kTileColumns) : all_columns, space + i * RoundUp(s.all(), 16));
+  });
+}
+
+// One row of the matrix: a tap of a channel at every pixel of the result.
+void WindowRow(const WindowColumnsArgs& g, int64_t row) {
+  const int64_t x = row % g.kw, y = row / g.kw % g.kh, channel = row / (g.kw * g.kh);
+  const uint8_t* plane = g.planes + channel * g.h * g.w;
+  uint8_t* to = g.to + row * g.out_h * g.out_w;
+  const int64_t left = x * g.dilation_w - g.pad_left;
+  for (int64_t oy = 0; oy < g.out_h; ++oy, to += g.out_w) {
+    const int64_t iy = oy * g.stride_h - g.pad_top + y * g.dilation_h;
+    if (iy < 0 || iy >= g.h) {
+      __builtin_memset(to, g.fill, static_cast<unsigned long>(g.out_w));
+      continue;
+    }
+    const uint8_t* from = plane + iy * g.w;
+    for (int64_t ox = 0; ox < g.out_w; ++ox) {
+      const int64_t ix = ox * g.stride_w + left;
+      to[ox] = ix >= 0 && ix < g.w ? from[ix] : g.fill;
+    }
+  }
+}
+
+void WindowColumns(const WindowColumnsArgs& g, const Parallel& pool) {
+  const int64_t rows = g.channels * g.kh * g.kw;
+  const int64_t pieces = Pieces(pool, rows, static_cast<double>(rows * g.out_h * g.out_w) * 0.3);
+  ForEach(pool, pieces, [&](int64_t i) {
+    const Range mine = Piece(rows, pieces, i);
+    for (int64_t row = mine.begin; row < mine.end; ++row) WindowRow(g, row);
+  });
+}
+
+}  // namespace
+
+extern const Int8Routines kInt8Routines;
+const Int8Routines kInt8Routines = {
+    .name = TENON_CPU_TEXT(TENON_CPU_ISA),
+    .gemm_workspace = &GemmInt8Workspace,
+    .gemm = &GemmInt8,
+    .window_columns = &WindowColumns,
+};
+
+}  // namespace tenon::cpu::TENON_CPU_ISA
