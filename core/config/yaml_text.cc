@@ -20,6 +20,14 @@ std::size_t Utf8Length(std::string_view text) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
+namespace {
+
+constexpr std::size_t kStep = 256;
+
+bool BeginsCharacter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
+
+}  // namespace
+
 YamlText::YamlText(std::string_view bytes, std::shared_ptr<const ConfigOrigin> origin) : origin_(std::move(origin)) {
   if (bytes.substr(0, 3) == "\xEF\xBB\xBF") bytes.remove_prefix(3);
   text_.reserve(bytes.size());
@@ -29,16 +37,28 @@ YamlText::YamlText(std::string_view bytes, std::shared_ptr<const ConfigOrigin> o
     text_.push_back(bytes[i]);
     if (bytes[i] == '\n') line_starts_.push_back(text_.size());
   }
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    if (i % kStep == 0) characters_.push_back(characters);
+    if (BeginsCharacter(text_[i])) ++characters;
+  }
+}
+
+std::size_t YamlText::CharactersBefore(std::size_t end) const {
+  if (end == 0) return 0;
+  const std::size_t step = (end - 1) / kStep;
+  std::size_t characters = characters_[step];
+  for (std::size_t i = step * kStep; i < end; ++i) {
+    if (BeginsCharacter(text_[i])) ++characters;
+  }
+  return characters;
 }
 
 Place YamlText::PlaceAt(std::size_t offset) const {
   if (offset >= text_.size()) offset = text_.empty() ? 0 : text_.size() - 1;
   const auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
   const std::size_t start = *(after - 1);
-  int column = 1;
-  for (std::size_t i = start; i < offset; ++i) {
-    if ((static_cast<unsigned char>(text_[i]) & 0xC0) != 0x80) ++column;
-  }
+  const int column = static_cast<int>(CharactersBefore(offset) - CharactersBefore(start)) + 1;
   return Place{origin_, static_cast<int>(after - line_starts_.begin()), column};
 }
 

@@ -31,7 +31,11 @@ class YamlText {
  private:
   std::string text_;
   std::shared_ptr<const ConfigOrigin> origin_;
+  // Characters that begin before offset `end`. Counted once in steps, so that a place in a long line costs no more.
+  std::size_t CharactersBefore(std::size_t end) const;
+
   std::vector<std::size_t> line_starts_;
+  std::vector<std::size_t> characters_;  // before offsets 0, kStep, 2 kStep ...
 };
 
 // The number of bytes of the valid UTF-8 character at the start of `text`, or 0.

@@ -171,6 +171,8 @@ Result<PreparedData> MakePipeline(const DataConfig& config, std::shared_ptr<cons
                    "'mixup' needs samples that are numbers, but these are {}.", NameOf(data.layout().dtype));
   data.skip_unreadable = config.on_error == OnError::kSkip;
   data.skip_limit = config.skip_limit.value_or(kUsualSkipLimit);
+  TENON_INVALID_IF(!config.buckets.empty() && !data.dataset->varies(),
+                   "Length buckets need samples of different length; these are all of one size.");
   data.buckets = config.buckets;
   return data;
 }

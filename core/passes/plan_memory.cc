@@ -69,15 +69,14 @@ class MemoryPlanner {
     const int end = static_cast<int>(live_.size());
     for (const ValueId id : graph_.outputs) last_read_[Index(id)] = end;
     for (const graph::Update& update : graph_.updates) last_read_[Index(update.value)] = end;
+    last_read_of_root_ = last_read_;
   }
 
-  // Last step at which the memory of a root is read through any value that shares it.
-  int LastReadOfRoot(ValueId root) const {
-    int last = -1;
-    for (ValueId id = 0; id < graph_.num_values(); ++id) {
-      if (plan_.root[Index(id)] == root) last = std::max(last, last_read_[Index(id)]);
-    }
-    return last;
+  // A new value takes the memory of an older one.
+  void Share(ValueId value, ValueId with) {
+    const ValueId root = plan_.root[Index(with)];
+    plan_.root[Index(value)] = root;
+    last_read_of_root_[Index(root)] = std::max(last_read_of_root_[Index(root)], last_read_[Index(value)]);
   }
 
   bool IsOwnState(ValueId state, ValueId output) const {
@@ -97,7 +96,7 @@ class MemoryPlanner {
         (kind == graph::ValueKind::kState || kind == graph::ValueKind::kParameter) && IsOwnState(root, output);
     if (kind != graph::ValueKind::kResult && !own_state) return false;
     if (plan_.bytes[Index(root)] != plan_.bytes[Index(output)] || ReadTwice(node, root)) return false;
-    return LastReadOfRoot(root) <= step;
+    return last_read_of_root_[Index(root)] <= step;
   }
 
   Status ShareMemory(int step) {
@@ -105,7 +104,7 @@ class MemoryPlanner {
     const Node& node = graph_.node(id);
     if (IsReorder(node)) return {};
     if (IsView(state_, node)) {
-      plan_.root[Index(node.outputs[0])] = plan_.root[Index(node.inputs[0])];
+      Share(node.outputs[0], node.inputs[0]);
       return {};
     }
     for (const graph::InPlaceChoice& pair : state_.kernels[Index(id)]->in_place()) {
@@ -114,7 +113,7 @@ class MemoryPlanner {
       const ValueId out = node.outputs[out_index], in = node.inputs[in_index];
       if (out == kNone || in == kNone || plan_.root[Index(out)] != out) continue;
       if (MayOverwrite(node, step, in, out)) {
-        plan_.root[Index(out)] = plan_.root[Index(in)];
+        Share(out, in);
       } else if (pair.must) {
         return Error(Code::kInternal, "Node '{}' ({}) must write %{} over %{}, which is still needed.", node.name,
                      node.FullName(), graph_.value(out).name, graph_.value(in).name);
@@ -181,7 +180,8 @@ class MemoryPlanner {
   Graph& graph_;
   MemoryPlan& plan_;
   std::vector<NodeId> live_;
-  std::vector<int> last_read_;  // by value
+  std::vector<int> last_read_;          // by value
+  std::vector<int> last_read_of_root_;  // by value: through any of those that share its memory
 };
 
 }  // namespace

@@ -24,6 +24,21 @@ std::vector<std::string> KindNames() {
 // "{relu: }" and "relu" both stand for a layer without options.
 ConfigNode OptionsOf(const ConfigNode& node) { return node.is_null() ? ConfigNode::Map({}, node.place()) : node; }
 
+// Names stand in graphs, tables and files, a line each.
+void CheckNames(const ConfigNode& options, const LayerKeys& keys, ConfigReader& reader) {
+  const auto broken = [](const std::string& name) {
+    return std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  };
+  if (broken(keys.name))
+    reader.Fail(options.Find("name")->place(), "'{}' holds a line break or another control character.",
+                reader.PathTo("name"));
+  for (std::size_t i = 0; i < keys.outputs.size(); ++i) {
+    if (broken(keys.outputs[i]))
+      reader.Fail(options.Find("outputs")->items()[i].place(),
+                  "'{}.{}' holds a line break or another control character.", reader.PathTo("outputs"), i);
+  }
+}
+
 }  // namespace
 
 Result<Network> Network::Make(const NetworkConfig& config, const OpRegistry& ops) {
@@ -59,7 +74,9 @@ Result<Network> Network::Make(const NetworkConfig& config, const OpRegistry& ops
     }
     const ConfigReader::Scope in_kind(reader, entry.key);
     Layer layer{kind->name, {}, kind->inputs, entry.key_place.ToString(), {}};
-    layer.build = kind->read(OptionsOf(entry.value), layer.keys, reader);
+    const ConfigNode options = OptionsOf(entry.value);
+    layer.build = kind->read(options, layer.keys, reader);
+    CheckNames(options, layer.keys, reader);
     network.layers_.push_back(std::move(layer));
   }
   TENON_TRY(problems.ToStatus());

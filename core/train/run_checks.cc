@@ -1,6 +1,7 @@
 #include "core/train/run_checks.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/platform/process.h"
 #include "core/train/loss.h"
@@ -71,11 +72,12 @@ Status CheckEvaluation(const RunConfig& config, const Network& network, const Da
 // Names of nodes and what they begin with: "block1" of "block1.mlp.linear".
 std::vector<std::string> LayersOf(const graph::Graph& graph) {
   std::vector<std::string> layers;
+  std::set<std::string> known;
   for (const graph::NodeId id : graph.LiveNodes()) {
     const std::string& name = graph.node(id).name;
     for (std::size_t end = name.find('.');; end = name.find('.', end + 1)) {
       std::string part = name.substr(0, end);
-      if (std::find(layers.begin(), layers.end(), part) == layers.end()) layers.push_back(std::move(part));
+      if (known.insert(part).second) layers.push_back(std::move(part));
       if (end == std::string::npos) break;
     }
   }
@@ -96,10 +98,9 @@ Status CheckPatterns(const RunConfig& config, const std::string& key, const std:
 Status CheckLayerPatterns(const RunConfig& config, const graph::Graph& graph) {
   std::vector<std::string> names = LayersOf(graph);
   TENON_TRY(CheckPatterns(config, "train.recompute", config.train.recompute, names, "layer"));
-  for (const graph::NodeId id : graph.LiveNodes()) {
-    const std::string& type = graph.node(id).type;
-    if (std::find(names.begin(), names.end(), type) == names.end()) names.push_back(type);
-  }
+  std::set<std::string> types;
+  for (const graph::NodeId id : graph.LiveNodes()) types.insert(graph.node(id).type);
+  names.insert(names.end(), types.begin(), types.end());
   return CheckPatterns(config, "amp.keep", config.amp.keep, names, "layer and no operator type");
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/text.h"
+
 namespace tenon {
 namespace {
 
@@ -21,6 +23,41 @@ Status CheckSame(const RunState& state, std::string_view name, std::int64_t mine
       theirs && *theirs != mine,
       "The checkpoint is of a run with {0} {1}; this run has {2}: its place in the epoch would be another.", what,
       *theirs, mine);
+  return {};
+}
+
+// As the file has it: "{test: 0.1, validation: every_5}".
+std::string TextOf(const SplitConfig& split) {
+  const auto part = [](std::int64_t every, double fraction) {
+    return every > 0 ? fmt::format("every_{}", every) : fmt::format("{}", fraction);
+  };
+  std::vector<std::string> parts;
+  if (!split.empty()) parts.push_back("test: " + part(split.every, split.fraction));
+  if (!split.validation.empty())
+    parts.push_back("validation: " + part(split.validation.every, split.validation.fraction));
+  return "{" + Join(parts, ", ") + "}";
+}
+
+constexpr const char* kSplit = "train.data_split";
+
+Tensor TensorOf(const std::string& text) {
+  Tensor tensor(DType::kU8, Shape{static_cast<std::int64_t>(text.size())});
+  std::copy(text.begin(), text.end(), tensor.data<std::uint8_t>());
+  return tensor;
+}
+
+// Another part would be held out: test samples would have been trained on.
+Status CheckSplit(const RunState& state, const SplitConfig& split) {
+  const std::string mine = TextOf(split);
+  for (const NamedTensor& extra : state.extra) {
+    if (extra.name != kSplit || extra.tensor.dtype() != DType::kU8) continue;
+    const auto* first = extra.tensor.data<std::uint8_t>();
+    const std::string theirs(first, first + extra.tensor.elements());
+    TENON_INVALID_IF(theirs != mine,
+                     "The checkpoint is of a run with data.split {}; this run has {}: samples that it was trained on "
+                     "would be held out.",
+                     theirs, mine);
+  }
   return {};
 }
 
@@ -63,6 +100,7 @@ Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position
     state.momentum = sgd->momentum;
   state.extra.push_back({"train.batch", Tensor::Scalar(config.data.batch)});
   if (config.train.accumulate > 1) state.extra.push_back({"train.accumulate", Tensor::Scalar(config.train.accumulate)});
+  state.extra.push_back({kSplit, TensorOf(TextOf(config.data.split))});
   state.extra.push_back({"train.loss_sum", Tensor::Scalar(position.loss_sum)});
   state.extra.push_back({"train.loss_weight", Tensor::Scalar(position.loss_weight)});
   if (stop == nullptr) return state;
@@ -80,6 +118,7 @@ Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state) {
                    state.seed, config.seed);
   TENON_TRY(CheckSame(state, "train.batch", config.data.batch, "a batch of"));
   TENON_TRY(CheckSame(state, "train.accumulate", config.train.accumulate, "train.accumulate", 1));
+  TENON_TRY(CheckSplit(state, config.data.split));
   RunPosition position;
   position.epoch = std::max<std::int64_t>(state.epoch, 1);
   position.step_in_epoch = state.step_in_epoch;

@@ -1,6 +1,7 @@
 #include "core/train/weights_file.h"
 
 #include "core/base/text.h"
+#include "core/debug/non_finite.h"
 #include "core/platform/mapped_file.h"
 #include "core/train/checkpoint_state.h"
 #include "core/train/npz.h"
@@ -40,6 +41,17 @@ Status CheckRenames(const Checkpoint& weights, const InitFrom& from) {
   return {};
 }
 
+// Weights that no step could train.
+Status CheckFinite(const MatchReport& report, std::span<const TensorTarget> parameters, const InitFrom& from) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor* tensor = report.tensors[i];
+    const std::int64_t bad = tensor != nullptr && IsFloating(tensor->dtype()) ? FirstNonFinite(*tensor) : -1;
+    TENON_INVALID_IF(bad >= 0, "The first weights are not finite: element {} of '{}' in '{}'.", bad, parameters[i].name,
+                     from.path);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<MatchReport> MatchWeights(const Checkpoint& weights, std::span<const TensorTarget> parameters,
@@ -52,6 +64,7 @@ Result<MatchReport> MatchWeights(const Checkpoint& weights, std::span<const Tens
   Result<MatchReport> report = MatchTensors(weights, parameters, options);
   if (!report.ok())
     return std::move(report).status().While(fmt::format("taking the first weights from '{}'", from.path));
+  TENON_TRY(CheckFinite(*report, parameters, from));
   return report;
 }
 

@@ -239,6 +239,13 @@ TEST_F(RefusedResume, AnotherAccumulation) {
   EXPECT_NE(Refuse({"train.accumulate=2"}).find("train.accumulate 1; this run has 2"), std::string::npos);
 }
 
+TEST_F(RefusedResume, AnotherSplit) {
+  const std::string told = "data.split {test: every_5}; this run has ";
+  EXPECT_NE(Refuse({"data.split.test=every_4"}).find(told + "{test: every_4}"), std::string::npos);
+  EXPECT_NE(Refuse({"data.split.test=0.2"}).find(told + "{test: 0.2}"), std::string::npos);
+  EXPECT_NE(Refuse({"data.split.validation=0.1"}).find(told + "{test: every_5, validation: 0.1}"), std::string::npos);
+}
+
 TEST_F(RefusedResume, AnotherOptimizer) {
   const std::string err = Refuse({"optimizer.type=sgd", "optimizer.momentum=0.9"});
   EXPECT_NE(err.find("moments.conv1.weight"), std::string::npos) << err;

@@ -63,7 +63,9 @@ TEST(RunEnd, ASecondRunInTheFolderIsRefused) {
   for (const std::vector<std::string>& flags : {std::vector<std::string>{}, {"--resume"}}) {
     const ToolResult second = run.Train({}, flags);
     EXPECT_EQ(second.exit_code, 2);
-    EXPECT_NE(second.err.find("is in use: another run that has not ended"), std::string::npos) << second.err;
+    EXPECT_NE(second.err.find("is in use: another run (process " + std::to_string(first.id()) + ") that has not ended"),
+              std::string::npos)
+        << second.err;
   }
   EXPECT_FALSE(std::filesystem::exists(run.output() + ".1"));
   first.Signal(SIGKILL);

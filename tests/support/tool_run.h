@@ -49,6 +49,7 @@ class ToolProcess {
   ToolProcess(const ToolProcess&) = delete;
   ToolProcess& operator=(const ToolProcess&) = delete;
 
+  pid_t id() const { return pid_; }
   void Signal(int number) const { kill(pid_, number); }
 
   // True while it runs; a program that has ended must still be waited for.

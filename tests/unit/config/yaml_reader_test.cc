@@ -24,6 +24,17 @@ TEST(YamlReader, KeepsExactPlaces) {
   EXPECT_EQ(root->FindEntry("b")->key_place.ToString(), "a.yaml:2:1");
 }
 
+// Places in a long line, which are counted in steps.
+TEST(YamlReader, KeepsExactPlacesInALongLine) {
+  std::string text = "a: [";
+  for (int i = 0; i < 3000; ++i) text += "\xC3\xBC, ";
+  const auto root = Read(text + "x]\nb: 1\n");
+  ASSERT_TRUE(root.ok()) << root.status().ToString();
+  for (const int i : {0, 1, 85, 86, 1023, 2999, 3000})
+    EXPECT_EQ(PlaceOfKey(*root, "a." + std::to_string(i)), "a.yaml:1:" + std::to_string(5 + 3 * i));
+  EXPECT_EQ(PlaceOfKey(*root, "b"), "a.yaml:2:4");
+}
+
 TEST(YamlReader, PlacesDoNotDependOnLineEndsOrByteOrderMark) {
   const auto root = Read(
       "\xEF\xBB\xBF"

@@ -89,6 +89,17 @@ TEST(BatchPlan, ALongerSampleIsNamed) {
             "sample 9: error: The sample has 10 tokens; the longest of the 'buckets' is 9.");
 }
 
+TEST(Buckets, SamplesOfOneSizeHaveNone) {
+  DataConfig config;
+  config.type = "synthetic";
+  config.samples = 20;
+  config.tokens = TokensConfig{.vocab = 9, .length = 8};
+  config.buckets = {64};
+  const auto source = OpenData(config, {});
+  ASSERT_FALSE(source.ok());
+  EXPECT_EQ(source.status().message(), "Length buckets need samples of different length; these are all of one size.");
+}
+
 TEST(Buckets, BatchesArePaddedToTheirBucket) {
   const testing::Folder folder;
   DataConfig config;

@@ -159,6 +159,16 @@ TEST(Network, AllProblemsOfTheListAreTold) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
+TEST(Network, NamesAreOneLine) {
+  const auto network =
+      Make("{linear: {out: 4, name: \"a\\nb\"}}, {linear: {out: 4, name: a b}}, {relu: {outputs: [x, \"y\\t\"]}}");
+  ASSERT_FALSE(network.ok());
+  EXPECT_EQ(
+      network.status().ToString(),
+      "run.yaml:2:44: error: 'network.layers.0.linear.name' holds a line break or another control character.\n"
+      "run.yaml:2:106: error: 'network.layers.2.relu.outputs.1' holds a line break or another control character.");
+}
+
 TEST(Loss, ColumnsAgainstValues) {
   Built built = Build("{linear: {out: 1}}", Shape{4, 3});
   const graph::ValueId labels = built.graph.AddInput("labels", {DType::kF32, SymShape(Shape{4})});

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/train/checkpoint_state.h"
 #include "core/train/npz.h"
 #include "tests/support/temp_folder.h"
@@ -90,6 +92,16 @@ TEST(WeightsFile, TakesParametersAndPassesOverTheRest) {
   const auto report = MatchWeights(*weights, targets, from);
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_EQ(report->loaded, 1);
+}
+
+TEST(WeightsFile, RefusesWhatIsNotFinite) {
+  RunState state;
+  state.parameters.push_back({"w", Tensor::Of<float>(Shape{3}, {1, 2, std::nanf("")})});
+  const std::vector<TensorTarget> targets = {{"w", DType::kF32, Shape{3}}};
+  const Checkpoint weights = ToCheckpoint(state);
+  const auto report = MatchWeights(weights, targets, {"a.ckpt", {}, true});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.status().message(), "The first weights are not finite: element 2 of 'w' in 'a.ckpt'.");
 }
 
 TEST(WeightsFile, ErrorsNameTheFile) {
