@@ -85,6 +85,9 @@ CC
 check_contracts() { python3 tools/check_abi.py contracts; }
 break_contracts() { edit_header stream.h '@threads T3 @blocks never' '@blocks never'; }
 
+check_reference() { python3 plugin_api/abi/reference.py --check docs/reference/abi.md; }
+break_reference() { edit_header stream.h '@threads T3 @blocks never' '@threads T2 @blocks never'; }
+
 check_layout() { python3 tools/check_abi.py layout; }
 break_layout_swap() {
   edit_header stream.h '(*event_record)' '(*swapped)' && edit_header stream.h '(*event_query)' '(*event_record)' &&
@@ -151,6 +154,7 @@ guard plugin_alone "plugins/device_cpu includes core/base" check_plugin_alone br
 guard vendor_words "a comment in core/ names a vendor" check_vendor_words break_vendor_words
 guard exports "a plugin exports a second symbol" check_exports break_exports
 guard contracts "a slot loses a field of its contract" check_contracts break_contracts
+guard reference "a contract changes, the reference page does not" check_reference break_reference
 guard layout_swap "two slots of a vtable are swapped" check_layout break_layout_swap
 guard layout_shift "a slot is inserted in mid-vtable" check_layout break_layout_shift
 guard layout_move "a slot moves within its vtable" check_layout break_layout_move

@@ -49,6 +49,14 @@ class FunctionType:
 
 
 @dataclasses.dataclass
+class EnumNotes:
+    """What is written beside an enumeration."""
+    header: str
+    comment: str
+    enumerators: dict  # enumerator -> comment, those that have one
+
+
+@dataclasses.dataclass
 class Api:
     structs: dict
     enums: dict       # name -> {enumerator: value}
@@ -56,6 +64,7 @@ class Api:
     functions: dict   # name -> FunctionType
     handles: list
     exports: list     # declared functions
+    enum_notes: dict  # name -> EnumNotes
 
 
 def headers(include=INCLUDE):
@@ -181,9 +190,17 @@ def _members(body, where):
     return members
 
 
+def _enumerator_comments(body):
+    """Comments behind enumerators, before or after the comma."""
+    comments = {}
+    for name, comment in re.findall(r"(\w+)\s*=[^,/]*,?[ \t]*(/\*.*?\*/)", body, re.DOTALL):
+        comments[name] = squeeze(comment_text(comment))
+    return comments
+
+
 def read(include=INCLUDE):
     """Everything that the headers declare, in order."""
-    api = Api({}, {}, {}, {}, [], [])
+    api = Api({}, {}, {}, {}, [], [], {})
     for header in headers(include):
         text = _without_preprocessor(header.read_text(), api.macros)
         for comment, code in _statements(text):
@@ -204,6 +221,7 @@ def read(include=INCLUDE):
                             raise HeaderError("%s: enumerator %s has no explicit value" % (where, key.strip()))
                         values[key.strip()] = int(value.strip(), 0)
                 api.enums[enum.group(1)] = values
+                api.enum_notes[enum.group(1)] = EnumNotes(where, comment, _enumerator_comments(enum.group(2)))
             elif function:
                 api.functions[function.group(2)] = FunctionType(
                     function.group(2), where, "%s (*)(%s)" % (function.group(1).strip(), function.group(3)), comment)

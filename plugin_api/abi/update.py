@@ -5,6 +5,7 @@
   layout.txt     size, alignment and members of every struct
   constants.txt  enumerators, macros, function types, exported symbols
   ledger.txt     first minor of every slot, field and enumerator (new ones get today's minor)
+  abi.md         the reference page in docs/reference, where there is such a folder
 """
 import argparse
 import re
@@ -12,6 +13,7 @@ import sys
 
 import abi_headers
 import layout
+import reference
 
 
 def with_hash(text, value):
@@ -43,6 +45,9 @@ def main():
     old = layout.parse_ledger(ledger.read_text()) if ledger.exists() else {}
     minor = "%s.%s" % (api.macros["TENON_ABI_MAJOR"], api.macros["TENON_ABI_MINOR"])
     write(ledger, layout.ledger_text(api, old, minor))
+    pages = abi_headers.ROOT.parent.parent / "docs" / "reference"
+    if pages.is_dir():
+        write(pages / "abi.md", reference.page(api))
     return 0
 
 
