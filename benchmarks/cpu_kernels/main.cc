@@ -197,17 +197,17 @@ void BenchWinograd(const Routines& r, int64_t n, int64_t c, int64_t size) {
   Floats x(n * c * size * size), w(c * c * 9), y(n * c * size * size);
   tenon::cpu::WinogradForwardArgs f;
   f.shape = s, f.x = x.p, f.weights = w.p, f.y = y.p;
-  Floats forward_space(r.winograd_forward_workspace(f, 1) / 4 + 16);
+  Floats forward_space(r.f32.winograd_forward_workspace(f, 1) / 4 + 16);
   const std::string what = "b" + std::to_string(n) + " " + std::to_string(c) + " channels " + std::to_string(size) +
                            "x" + std::to_string(size);
   const double flop = 18.0 * static_cast<double>(n * size * size) * static_cast<double>(c * c);
-  Report("winograd forward " + what, flop, [&] { r.winograd_forward(f, forward_space.p, {}); });
+  Report("winograd forward " + what, flop, [&] { r.f32.winograd_forward(f, forward_space.p, {}); });
   f.turned = true;
-  Report("winograd data " + what, flop, [&] { r.winograd_forward(f, forward_space.p, {}); });
+  Report("winograd data " + what, flop, [&] { r.f32.winograd_forward(f, forward_space.p, {}); });
   tenon::cpu::WinogradWeightsArgs g;
   g.shape = s, g.x = x.p, g.dy = y.p, g.dw = w.p;
-  Floats weights_space(r.winograd_weights_workspace(g, 1) / 4 + 16);
-  Report("winograd weights " + what, flop, [&] { r.winograd_weights(g, weights_space.p, {}); });
+  Floats weights_space(r.f32.winograd_weights_workspace(g, 1) / 4 + 16);
+  Report("winograd weights " + what, flop, [&] { r.f32.winograd_weights(g, weights_space.p, {}); });
 }
 
 void BenchWinograds(const Routines& r) {

@@ -114,7 +114,7 @@ TENON_INLINE float Exponentials(float* scores, int64_t read, int64_t padded, flo
   Vec sum = Zero();
   int64_t c = 0;
   for (; c < read; c += kLanes) {
-    const Vec e = FirstLanes(Exp(Load(scores + c) - Set(base)), read - c, 0.0f);
+    const Vec e = FirstLanes(ExpOfNegative(Load(scores + c) - Set(base)), read - c, 0.0f);
     Store(scores + c, e);
     sum += e;
   }
@@ -151,10 +151,8 @@ TENON_INLINE const float* AcrossRows(const float* numbers, int64_t, int64_t, int
 TENON_INLINE const Pair* AcrossRows(const float* numbers, int64_t ld, int64_t rows, int64_t lanes, Pair* to) {
   for (int64_t i = 0; i < rows; i += 2) {
     for (int64_t c = 0; c < lanes; c += kLanes) {
-      Bf16 rounded[2][kLanes];
-      Store(rounded[0], Load(numbers + i * ld + c));
-      Store(rounded[1], i + 1 < rows ? Load(numbers + (i + 1) * ld + c) : Zero());
-      Store(to + i / 2 * ld + c, PairUp(Load(rounded[0]), Load(rounded[1])));
+      const Vec next = i + 1 < rows ? Load(numbers + (i + 1) * ld + c) : Zero();
+      Store(to + i / 2 * ld + c, RoundToPairs(Load(numbers + i * ld + c), next));
     }
   }
   return to;

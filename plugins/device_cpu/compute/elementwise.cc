@@ -9,7 +9,8 @@ namespace {
 
 // ---- gradient mask with column sums
 
-void MaskColumns(const MaskArgs& a, Range columns) {
+template <class T>
+void MaskColumns(const MaskArgsOf<T>& a, Range columns) {
   for (int64_t c = columns.begin; c < columns.end; c += kLanes) {
     const int64_t count = Min(kLanes, columns.end - c);
     Vec sum[2] = {Zero(), Zero()};
@@ -262,7 +263,8 @@ void BinaryAny(const BinaryArgsOf<T>& p, Range rows, Range part) {
 
 }  // namespace
 
-void MaskGradient(const MaskArgs& a, const Parallel& pool) {
+template <class T>
+void MaskGradient(const MaskArgsOf<T>& a, const Parallel& pool) {
   const int64_t pieces = Pieces(pool, CeilDiv(a.columns, 4 * kLanes), 0.3 * static_cast<double>(a.rows * a.columns));
   ForEach(pool, pieces, [&](int64_t i) { MaskColumns(a, Piece(a.columns, pieces, i, kLanes)); });
 }
@@ -289,6 +291,8 @@ void Binary(const BinaryArgsOf<T>& p, const Parallel& pool) {
   });
 }
 
+template void MaskGradient(const MaskArgsOf<float>&, const Parallel&);
+template void MaskGradient(const MaskArgsOf<Bf16>&, const Parallel&);
 template void Unary(const UnaryArgsOf<float>&, const Parallel&);
 template void Unary(const UnaryArgsOf<Bf16>&, const Parallel&);
 template void Binary(const BinaryArgsOf<float>&, const Parallel&);

@@ -7,14 +7,16 @@ namespace tenon::cpu {
 
 // g[r][c] = y[r][c] <= 0 ? 0 : dy[r][c] (NaN in y lets dy through; y null: g = dy). column_sums[c] = sum_scale times the
 // sum of the column, or null. All dense; g may be dy.
-struct MaskArgs {
+template <class T>
+struct MaskArgsOf {
   int64_t rows = 0, columns = 0;
-  const float* y = nullptr;
-  const float* dy = nullptr;
-  float* g = nullptr;
-  float* column_sums = nullptr;
+  const T* y = nullptr;
+  const T* dy = nullptr;
+  T* g = nullptr;
+  T* column_sums = nullptr;
   float sum_scale = 1.0f;
 };
+using MaskArgs = MaskArgsOf<float>;
 
 enum class UnaryOp : uint32_t {
   kRelu,

@@ -16,7 +16,7 @@ struct Normal {
 };
 TENON_INLINE Normal NormalOf(Vec x) {
   const Vec size = Abs(x);
-  const Vec e = Exp(x * x * Set(-0.5f));
+  const Vec e = ExpOfNegative(x * x * Set(-0.5f));
   const Vec t = Set(1.0f) / (Set(1.0f) + size * Set(0.3f * 0.707106781f));
   Vec p = Set(-0.129523637f);
   p = p * t + Set(0.485566867f);

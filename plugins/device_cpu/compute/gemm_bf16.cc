@@ -390,6 +390,10 @@ const Bf16Routines kBf16Routines = {
     .attention = &AttentionForward<Bf16>,
     .attention_grad_workspace = &AttentionGradWorkspace<Bf16>,
     .attention_grad = &AttentionGrad<Bf16>,
+    .winograd_forward_workspace = &WinogradForwardWorkspace<Bf16>,
+    .winograd_forward = &WinogradForward<Bf16>,
+    .winograd_weights_workspace = &WinogradWeightsWorkspace<Bf16>,
+    .winograd_weights = &WinogradWeights<Bf16>,
 };
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

@@ -7,6 +7,7 @@
 #include "plugins/device_cpu/compute/bf16.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/parallel.h"
+#include "plugins/device_cpu/compute/winograd.h"
 
 namespace tenon::cpu {
 
@@ -35,8 +36,8 @@ struct MaskBf16Args {
   float scale = 1.0f;
 };
 
-// The routines for processors that multiply bf16 (AVX-512 BF16); `workspace` as in Routines. Those for attention stand in
-// the table of FindRoutines in place of the ones that multiply in float.
+// The routines for processors that multiply bf16 (AVX-512 BF16); `workspace` as in Routines. Those for attention and
+// convolutions stand in the table of FindRoutines in place of the ones that multiply in float.
 struct Bf16Routines {
   int64_t (*gemm_workspace)(const GemmBf16Args&, int64_t threads);
   void (*gemm)(const GemmBf16Args&, float* workspace, const Parallel&);
@@ -50,6 +51,10 @@ struct Bf16Routines {
   void (*attention)(const AttentionForwardArgsOf<Bf16>&, float* workspace, const Parallel&);
   int64_t (*attention_grad_workspace)(const AttentionArgsOf<Bf16>&, int64_t threads);
   void (*attention_grad)(const AttentionGradArgsOf<Bf16>&, float* workspace, const Parallel&);
+  int64_t (*winograd_forward_workspace)(const WinogradForwardArgsOf<Bf16>&, int64_t threads);
+  void (*winograd_forward)(const WinogradForwardArgsOf<Bf16>&, float* workspace, const Parallel&);
+  int64_t (*winograd_weights_workspace)(const WinogradWeightsArgsOf<Bf16>&, int64_t threads);
+  void (*winograd_weights)(const WinogradWeightsArgsOf<Bf16>&, float* workspace, const Parallel&);
 };
 
 // Null where the processor has no such instructions.

@@ -33,10 +33,14 @@ void ConvPoolForward(const ConvPoolForwardArgs& args, float* workspace, const Pa
 int64_t ConvPoolBackwardWorkspace(const ConvPoolBackwardArgs& args, int64_t threads);
 void ConvPoolBackward(const ConvPoolBackwardArgs& args, float* workspace, const Parallel& pool);
 
-int64_t WinogradForwardWorkspace(const WinogradForwardArgs& args, int64_t threads);
-void WinogradForward(const WinogradForwardArgs& args, float* workspace, const Parallel& pool);
-int64_t WinogradWeightsWorkspace(const WinogradWeightsArgs& args, int64_t threads);
-void WinogradWeights(const WinogradWeightsArgs& args, float* workspace, const Parallel& pool);
+template <class T>
+int64_t WinogradForwardWorkspace(const WinogradForwardArgsOf<T>& args, int64_t threads);
+template <class T>
+void WinogradForward(const WinogradForwardArgsOf<T>& args, float* workspace, const Parallel& pool);
+template <class T>
+int64_t WinogradWeightsWorkspace(const WinogradWeightsArgsOf<T>& args, int64_t threads);
+template <class T>
+void WinogradWeights(const WinogradWeightsArgsOf<T>& args, float* workspace, const Parallel& pool);
 
 void MaxPool(const MaxPoolArgs& args, const Parallel& pool);
 void MaxPoolGrad(const MaxPoolGradArgs& args, const Parallel& pool);
@@ -84,7 +88,8 @@ void CopyRows(const CopyRowsArgs& args, const Parallel& pool);
 void Dropout(const DropoutArgs& args, const Parallel& pool);
 void DropoutGrad(const DropoutGradArgs& args, const Parallel& pool);
 
-void MaskGradient(const MaskArgs& args, const Parallel& pool);
+template <class T>
+void MaskGradient(const MaskArgsOf<T>& args, const Parallel& pool);
 bool AllFinite(const FiniteArgs& args);
 void Convert(const ConvertArgs& args, const Parallel& pool);
 template <class T>

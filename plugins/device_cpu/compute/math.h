@@ -25,7 +25,7 @@ TENON_INLINE Vec Sqrt(Vec x) {
 #endif
 }
 
-// 2^n for whole n in [-126, 127].
+// 2^n for whole n in [-126, 127]; 0 for -127.
 TENON_INLINE Vec PowerOfTwo(IVec n) { return Floats((n + 127) << 23); }
 
 // x = n ln(2) + r with n whole and |r| <= ln(2) / 2.
@@ -60,6 +60,12 @@ TENON_INLINE Vec Exp(Vec x) {
   const Reduced e = ReduceForExp(AtMost(AtLeast(x, -104.0f), 89.0f));
   const IVec half = e.n >> 1;  // in two steps, so that results below 2^-126 come out as denormals
   return (Expm1OfReduced(e.r) + Set(1.0f)) * PowerOfTwo(half) * PowerOfTwo(e.n - half);
+}
+
+// For x <= 0: results below 2^-126 come out as 0, which saves a third of Exp.
+TENON_INLINE Vec ExpOfNegative(Vec x) {
+  const Reduced e = ReduceForExp(AtLeast(x, -88.0f));  // -88 is nearest to 2^-127, whose bits here are those of 0
+  return (Expm1OfReduced(e.r) + Set(1.0f)) * PowerOfTwo(e.n);
 }
 
 // exp(x) - 1 for x <= 0, to full relative precision near 0: 2^n (exp(r) - 1) + (2^n - 1).

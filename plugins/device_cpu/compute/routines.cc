@@ -51,6 +51,10 @@ const Routines* Avx512Routines() {
       all.bf16.attention = bf16->attention;
       all.bf16.attention_grad_workspace = bf16->attention_grad_workspace;
       all.bf16.attention_grad = bf16->attention_grad;
+      all.bf16.winograd_forward_workspace = bf16->winograd_forward_workspace;
+      all.bf16.winograd_forward = bf16->winograd_forward;
+      all.bf16.winograd_weights_workspace = bf16->winograd_weights_workspace;
+      all.bf16.winograd_weights = bf16->winograd_weights;
     }
     return all;
   }();

@@ -32,6 +32,11 @@ namespace tenon::cpu {
 // Routines whose tensors are of T, float or Bf16. They compute in float; parameters and statistics are float.
 template <class T>
 struct RoutinesOf {
+  int64_t (*winograd_forward_workspace)(const WinogradForwardArgsOf<T>&, int64_t threads);
+  void (*winograd_forward)(const WinogradForwardArgsOf<T>&, float* workspace, const Parallel&);
+  int64_t (*winograd_weights_workspace)(const WinogradWeightsArgsOf<T>&, int64_t threads);
+  void (*winograd_weights)(const WinogradWeightsArgsOf<T>&, float* workspace, const Parallel&);
+
   void (*batch_norm_stats)(const BatchNormStatsArgsOf<T>&, const Parallel&);
   void (*batch_norm_apply)(const BatchNormApplyArgsOf<T>&, const Parallel&);
   void (*batch_norm_grad)(const BatchNormGradArgsOf<T>&, const Parallel&);
@@ -74,11 +79,6 @@ struct Routines {
   void (*conv_pool_forward)(const ConvPoolForwardArgs&, float* workspace, const Parallel&);
   int64_t (*conv_pool_backward_workspace)(const ConvPoolBackwardArgs&, int64_t threads);
   void (*conv_pool_backward)(const ConvPoolBackwardArgs&, float* workspace, const Parallel&);
-
-  int64_t (*winograd_forward_workspace)(const WinogradForwardArgs&, int64_t threads);
-  void (*winograd_forward)(const WinogradForwardArgs&, float* workspace, const Parallel&);
-  int64_t (*winograd_weights_workspace)(const WinogradWeightsArgs&, int64_t threads);
-  void (*winograd_weights)(const WinogradWeightsArgs&, float* workspace, const Parallel&);
 
   void (*max_pool)(const MaxPoolArgs&, const Parallel&);
   void (*max_pool_grad)(const MaxPoolGradArgs&, const Parallel&);

@@ -9,6 +9,10 @@ namespace {
 
 template <class T>
 constexpr RoutinesOf<T> kRoutinesOf = {
+    .winograd_forward_workspace = &WinogradForwardWorkspace<T>,
+    .winograd_forward = &WinogradForward<T>,
+    .winograd_weights_workspace = &WinogradWeightsWorkspace<T>,
+    .winograd_weights = &WinogradWeights<T>,
     .batch_norm_stats = &BatchNormStats<T>,
     .batch_norm_apply = &BatchNormApply<T>,
     .batch_norm_grad = &BatchNormGrad<T>,

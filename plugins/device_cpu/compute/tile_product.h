@@ -1,43 +1,14 @@
-// Products of small packed matrices, for routines that keep their operands in the caches. Operands are of float, or of pairs
-// of bf16: two neighbours along the dimension that the product sums over. Included by files compiled per instruction set.
+// Products of small packed matrices, for routines that keep their operands in the caches. Included by files compiled per
+// instruction set.
 #pragma once
 
+#include "plugins/device_cpu/compute/pairs.h"
 #include "plugins/device_cpu/compute/vec.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
 namespace {
 
 constexpr int64_t kProductRows = kLanes == 16 ? 8 : 4;
-
-struct Pair {
-  uint32_t bits;
-};
-template <class E>
-constexpr int64_t kPack = 1;  // numbers in an element
-template <>
-constexpr int64_t kPack<Pair> = 2;
-
-TENON_INLINE Vec AddProduct(Vec sum, float a, Vec b) { return sum + Set(a) * b; }
-TENON_INLINE Vec Load(const Pair* p) { return Load(reinterpret_cast<const float*>(p)); }
-TENON_INLINE void Store(Pair* p, Vec pairs) { Store(reinterpret_cast<float*>(p), pairs); }
-
-// What matrices of T are packed to.
-template <class T>
-struct PackedAs {
-  using Type = float;
-};
-
-#if defined(__AVX512BF16__)
-template <>
-struct PackedAs<Bf16> {
-  using Type = Pair;
-};
-TENON_INLINE Vec AddProduct(Vec sum, Pair a, Vec b) {
-  return reinterpret_cast<Vec>(_mm512_dpbf16_ps(reinterpret_cast<__m512>(sum),
-                                                reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a.bits))),
-                                                reinterpret_cast<__m512bh>(b)));
-}
-#endif
 
 template <int R, int V, bool kAdd, class E>
 TENON_INLINE void ProductTile(int64_t k, const E* a, int64_t am, int64_t ak, const E* b, int64_t ldb, float* c,
@@ -93,9 +64,6 @@ TENON_INLINE Vec LoadAcross(const T* from, int64_t, bool, int64_t count, const f
 TENON_INLINE Vec LoadElements(const Bf16* from, int64_t count, const Pair*) {
   const __mmask32 mask = count >= 2 * kLanes ? ~__mmask32{0} : (__mmask32{1} << count) - 1;
   return reinterpret_cast<Vec>(_mm512_maskz_loadu_epi16(mask, from));
-}
-TENON_INLINE Vec PairUp(Vec low, Vec high) {  // of bf16 numbers in float
-  return Floats(reinterpret_cast<IVec>(reinterpret_cast<UVec>(low) >> 16) | Bits(high));
 }
 TENON_INLINE Vec LoadAcross(const Bf16* from, int64_t ld, bool has_next, int64_t count, const Pair*) {
   return PairUp(LoadPartial(from, count), has_next ? LoadPartial(from + ld, count) : Zero());

@@ -1,6 +1,7 @@
 #include "plugins/device_cpu/compute/winograd.h"
 
 #include "plugins/device_cpu/compute/isa_functions.h"
+#include "plugins/device_cpu/compute/pairs.h"
 #include "plugins/device_cpu/compute/vec.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
@@ -10,9 +11,23 @@ constexpr int kPoints = 16;                   // products of a tile of 2x2 outpu
 constexpr int kRows = kAccumulators / 2;      // of a register tile, by two vectors
 constexpr int64_t kBlockFloats = 256 * 1024;  // of transformed tiles that are at work at a time
 
-// Matrices [point][row][leading] of transformed tiles or weights. Rows are a vector apart from a power of two, so that
+// Matrices [point][row][leading] of transformed tiles or weights, numbers of the format that is multiplied. Rows are a vector apart from a power of two, so that
 // neighbouring ones do not meet in few sets of the cache.
 TENON_INLINE int64_t Leading(int64_t channels) { return channels + 16; }
+
+template <class T>
+using Element = typename PackedAs<T>::Type;
+// A number of an operand whose elements are of E.
+template <class E>
+struct NumberOf {
+  using Type = float;
+};
+template <>
+struct NumberOf<Pair> {
+  using Type = Bf16;
+};
+template <class E>
+using Number = typename NumberOf<E>::Type;
 
 struct Tiles {
   int64_t rows, columns, count;  // of one image; of all
@@ -36,7 +51,8 @@ TENON_INLINE Place PlaceOf(const Tiles& t, int64_t i) {
   return {i / (t.rows * t.columns), in_image / t.columns * 2, in_image % t.columns * 2};
 }
 
-TENON_INLINE Vec Masked(const float* x, const float* mask, int64_t at) {
+template <class T>
+TENON_INLINE Vec Masked(const T* x, const T* mask, int64_t at) {
   const Vec v = Load(x + at);
   return mask == nullptr ? v : KeepWhere(~(Load(mask + at) <= Zero()), v);
 }
@@ -46,32 +62,39 @@ TENON_INLINE void TransformInput(Vec a, Vec b, Vec c, Vec d, Vec& o0, Vec& o1, V
   o0 = a - c, o1 = b + c, o2 = c - b, o3 = b - d;
 }
 
-// V = B^T d B of tile `tile`, an area of 4x4 pixels of x (zero outside), to row `row` of the 16 matrices.
-void InputTile(const WinogradShape& s, const float* x, const float* mask, const Place& p, float* v, int64_t row,
-               int64_t matrix) {
-  const int64_t top = p.row - s.pad_top, left = p.column - s.pad_left, leading = Leading(s.c);
+// V = B^T d B of an area of 4x4 pixels of x (zero outside), of channels c and on, for the 16 matrices.
+template <class T>
+TENON_INLINE void InputPoints(const WinogradShape& s, const T* x, const T* mask, const Place& p, int64_t c,
+                              Vec (&out)[kPoints]) {
+  const int64_t top = p.row - s.pad_top, left = p.column - s.pad_left;
   const bool inside = top >= 0 && left >= 0 && top + 4 <= s.h && left + 4 <= s.w;
+  Vec d[4][4];
+  TENON_UNROLL for (int i = 0; i < 4; ++i) TENON_UNROLL for (int j = 0; j < 4; ++j) {
+    const int64_t h = top + i, w = left + j;
+    const bool here = inside || (h >= 0 && h < s.h && w >= 0 && w < s.w);
+    d[i][j] = here ? Masked(x, mask, ((p.n * s.h + h) * s.w + w) * s.c + c) : Zero();
+  }
+  Vec t[4][4];
+  TENON_UNROLL for (int j = 0; j < 4; ++j)
+      TransformInput(d[0][j], d[1][j], d[2][j], d[3][j], t[0][j], t[1][j], t[2][j], t[3][j]);
+  TENON_UNROLL for (int i = 0; i < 4; ++i)
+      TransformInput(t[i][0], t[i][1], t[i][2], t[i][3], out[i * 4], out[i * 4 + 1], out[i * 4 + 2], out[i * 4 + 3]);
+}
+
+// Those of a tile to row `row` of the 16 matrices, neighbouring channels together.
+template <class T, class N>
+void InputTile(const WinogradShape& s, const T* x, const T* mask, const Place& p, N* v, int64_t row, int64_t matrix) {
   for (int64_t c = 0; c < s.c; c += kLanes) {
-    Vec d[4][4];
-    TENON_UNROLL for (int i = 0; i < 4; ++i) TENON_UNROLL for (int j = 0; j < 4; ++j) {
-      const int64_t h = top + i, w = left + j;
-      const bool here = inside || (h >= 0 && h < s.h && w >= 0 && w < s.w);
-      d[i][j] = here ? Masked(x, mask, ((p.n * s.h + h) * s.w + w) * s.c + c) : Zero();
-    }
-    Vec t[4][4];
-    TENON_UNROLL for (int j = 0; j < 4; ++j)
-        TransformInput(d[0][j], d[1][j], d[2][j], d[3][j], t[0][j], t[1][j], t[2][j], t[3][j]);
-    float* to = v + row * leading + c;
-    TENON_UNROLL for (int i = 0; i < 4; ++i) {
-      Vec o[4];
-      TransformInput(t[i][0], t[i][1], t[i][2], t[i][3], o[0], o[1], o[2], o[3]);
-      TENON_UNROLL for (int j = 0; j < 4; ++j) Store(to + (i * 4 + j) * matrix, o[j]);
-    }
+    Vec points[kPoints];
+    InputPoints(s, x, mask, p, c, points);
+    N* const to = v + row * Leading(s.c) + c;
+    TENON_UNROLL for (int i = 0; i < kPoints; ++i) Store(to + i * matrix, points[i]);
   }
 }
 
 // Y = A^T m A: four outputs from row `row` of the 16 matrices, with bias and activation.
-void OutputTile(const WinogradForwardArgs& a, const Place& p, const float* m, int64_t row, int64_t matrix) {
+template <class T>
+void OutputTile(const WinogradForwardArgsOf<T>& a, const Place& p, const float* m, int64_t row, int64_t matrix) {
   const WinogradShape& s = a.shape;
   const int64_t out_h = s.OutH(), out_w = s.OutW(), leading = Leading(s.oc);
   const int64_t rows = Min(2, out_h - p.row), columns = Min(2, out_w - p.column);
@@ -95,27 +118,41 @@ void OutputTile(const WinogradForwardArgs& a, const Place& p, const float* m, in
   }
 }
 
-// A dy A^T of the 2x2 outputs of a tile, the reverse of OutputTile.
-void GradientTile(const WinogradWeightsArgs& a, const Place& p, float* m, int64_t row, int64_t matrix) {
+// A dy A^T of the 2x2 outputs of a tile, the reverse of OutputTile, of channels c and on.
+template <class T>
+TENON_INLINE void GradientPoints(const WinogradWeightsArgsOf<T>& a, const Place& p, int64_t c, Vec (&out)[kPoints]) {
   const WinogradShape& s = a.shape;
-  const int64_t out_h = s.OutH(), out_w = s.OutW(), leading = Leading(s.oc);
+  const int64_t out_h = s.OutH(), out_w = s.OutW();
   const int64_t rows = Min(2, out_h - p.row), columns = Min(2, out_w - p.column);
-  for (int64_t c = 0; c < s.oc; c += kLanes) {
-    Vec g[2][2];
-    TENON_UNROLL for (int i = 0; i < 2; ++i) TENON_UNROLL for (int j = 0; j < 2; ++j) {
-      const int64_t at = ((p.n * out_h + p.row + i) * out_w + p.column + j) * s.oc + c;
-      g[i][j] = i < rows && j < columns ? Masked(a.dy, a.mask, at) : Zero();
+  Vec g[2][2];
+  TENON_UNROLL for (int i = 0; i < 2; ++i) TENON_UNROLL for (int j = 0; j < 2; ++j) {
+    const int64_t at = ((p.n * out_h + p.row + i) * out_w + p.column + j) * s.oc + c;
+    g[i][j] = i < rows && j < columns ? Masked(a.dy, a.mask, at) : Zero();
+  }
+  Vec t[4][2];
+  TENON_UNROLL for (int j = 0; j < 2; ++j) t[0][j] = g[0][j], t[1][j] = g[0][j] + g[1][j], t[2][j] = g[0][j] - g[1][j],
+                                           t[3][j] = -g[1][j];
+  TENON_UNROLL for (int i = 0; i < 4; ++i) {
+    out[i * 4] = t[i][0], out[i * 4 + 1] = t[i][0] + t[i][1];
+    out[i * 4 + 2] = t[i][0] - t[i][1], out[i * 4 + 3] = -t[i][1];
+  }
+}
+
+// Row i / kPack of the 16 matrices: what points(place, channel, vectors) gives for tile i, of pairs also for the next one.
+template <class E, class F>
+TENON_INLINE void StoreAcross(const Tiles& t, int64_t first, int64_t i, int64_t tiles, int64_t channels, E* to,
+                              int64_t matrix, const F& points) {
+  const Place place = PlaceOf(t, first + i), next = PlaceOf(t, first + Min(i + 1, tiles - 1));
+  to += i / kPack<E> * Leading(channels);
+  for (int64_t c = 0; c < channels; c += kLanes) {
+    Vec own[kPoints];
+    points(place, c, own);
+    if constexpr (kPack<E> == 2) {
+      Vec other[kPoints];
+      points(next, c, other);
+      TENON_UNROLL for (int k = 0; k < kPoints; ++k) own[k] = RoundToPairs(own[k], i + 1 < tiles ? other[k] : Zero());
     }
-    Vec t[4][2];
-    TENON_UNROLL for (int j = 0; j < 2; ++j) t[0][j] = g[0][j], t[1][j] = g[0][j] + g[1][j],
-                                             t[2][j] = g[0][j] - g[1][j], t[3][j] = -g[1][j];
-    float* to = m + row * leading + c;
-    TENON_UNROLL for (int i = 0; i < 4; ++i) {
-      Store(to + (i * 4) * matrix, t[i][0]);
-      Store(to + (i * 4 + 1) * matrix, t[i][0] + t[i][1]);
-      Store(to + (i * 4 + 2) * matrix, t[i][0] - t[i][1]);
-      Store(to + (i * 4 + 3) * matrix, -t[i][1]);
-    }
+    TENON_UNROLL for (int k = 0; k < kPoints; ++k) Store(to + k * matrix + c, own[k]);
   }
 }
 
@@ -138,29 +175,45 @@ TENON_INLINE void TransformWeights(const Vec (&w)[9], Vec (&u)[kPoints]) {
 // Width of the block of output channels that begins at `first`: two vectors, or the one that is left.
 TENON_INLINE int64_t WidthAt(int64_t first, int64_t channels) { return Min(2 * kLanes, channels - first); }
 
-// U as [point][block of output channels][c][width], for the blocks of `blocks`.
-void PackWeights(const WinogradForwardArgs& a, Range blocks, float* u) {
+// The 16 numbers of U for input channel c and the output channels of a vector that begins at `from`.
+template <class T>
+TENON_INLINE void WeightPoints(const WinogradForwardArgsOf<T>& a, const T* from, Vec (&point)[kPoints]) {
+  const int64_t lane = a.turned ? 9 : a.shape.c * 9;
+  Vec w[9];
+  TENON_UNROLL for (int k = 0; k < 9; ++k) {
+    const T* tap = from + (a.turned ? 8 - k : k);
+    TENON_UNROLL for (int l = 0; l < kLanes; ++l) w[k][l] = ToFloat(tap[l * lane]);
+  }
+  TransformWeights(w, point);
+}
+
+// U as [point][block of output channels][c / kPack][width], for the blocks of `blocks`.
+template <class T>
+void PackWeights(const WinogradForwardArgsOf<T>& a, Range blocks, Element<T>* u) {
+  using E = Element<T>;
   const int64_t channels = a.shape.c, out_channels = a.shape.oc;
   const int64_t lane = a.turned ? 9 : channels * 9, element = a.turned ? out_channels * 9 : 9;
   for (int64_t b = blocks.begin; b < blocks.end; ++b) {
     const int64_t first = b * 2 * kLanes, width = WidthAt(first, out_channels);
-    for (int64_t c = 0; c < channels; ++c)
+    for (int64_t c = 0; c < channels; c += kPack<E>)
       for (int64_t v = 0; v < width; v += kLanes) {
-        const float* from = a.weights + (first + v) * lane + c * element;
-        Vec w[9], point[kPoints];
-        TENON_UNROLL for (int k = 0; k < 9; ++k) {
-          const float* tap = from + (a.turned ? 8 - k : k);
-          TENON_UNROLL for (int l = 0; l < kLanes; ++l) w[k][l] = tap[l * lane];
+        const T* from = a.weights + (first + v) * lane + c * element;
+        Vec point[kPoints];
+        WeightPoints(a, from, point);
+        if constexpr (kPack<E> == 2) {
+          Vec next[kPoints];
+          WeightPoints(a, from + element, next);
+          TENON_UNROLL for (int i = 0; i < kPoints; ++i) point[i] = RoundToPairs(point[i], next[i]);
         }
-        TransformWeights(w, point);
-        float* to = u + first * channels + c * width + v;
-        TENON_UNROLL for (int i = 0; i < kPoints; ++i) Store(to + i * channels * out_channels, point[i]);
+        E* const to = u + (first * channels + c * width) / kPack<E> + v;
+        TENON_UNROLL for (int i = 0; i < kPoints; ++i) Store(to + i * (channels * out_channels / kPack<E>), point[i]);
       }
   }
 }
 
 // G^T du G: the gradient of the weights of channels [channels) from the 16 sums [point][c][leading].
-void UnpackWeights(const WinogradShape& s, const float* du, Range channels, float* dw) {
+template <class T>
+void UnpackWeights(const WinogradShape& s, const float* du, Range channels, T* dw) {
   const int64_t leading = Leading(s.oc), matrix = s.c * leading;
   const Vec half = Set(0.5f);
   for (int64_t c = channels.begin; c < channels.end; ++c)
@@ -176,8 +229,11 @@ void UnpackWeights(const WinogradShape& s, const float* du, Range channels, floa
       TENON_UNROLL for (int i = 0; i < 3; ++i) {
         const Vec sum = (t[i][1] + t[i][2]) * half;
         const Vec w[3] = {t[i][0] + sum, (t[i][1] - t[i][2]) * half, sum + t[i][3]};
-        TENON_UNROLL for (int j = 0; j < 3; ++j) TENON_UNROLL for (int l = 0; l < kLanes; ++l)
-            dw[((oc + l) * s.c + c) * 9 + i * 3 + j] = w[j][l];
+        TENON_UNROLL for (int j = 0; j < 3; ++j) {
+          T lanes[kLanes];
+          Store(lanes, w[j]);
+          TENON_UNROLL for (int l = 0; l < kLanes; ++l) dw[((oc + l) * s.c + c) * 9 + i * 3 + j] = lanes[l];
+        }
       }
     }
 }
@@ -185,16 +241,16 @@ void UnpackWeights(const WinogradShape& s, const float* du, Range channels, floa
 // ---- products
 
 // R rows of `a` by V vectors of packed `b` [k][V * kLanes] -> out.
-template <int R, int V>
-void ProductTile(const float* a, int64_t a_row, const float* b, int64_t k, float* out, int64_t out_row) {
+template <class E, int R, int V>
+void ProductTile(const E* a, int64_t a_row, const E* b, int64_t k, float* out, int64_t out_row) {
   Vec acc[R][V];
   TENON_UNROLL for (int r = 0; r < R; ++r) TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] = Zero();
   for (int64_t i = 0; i < k; ++i, b += V * kLanes) {
     Vec w[V];
     TENON_UNROLL for (int v = 0; v < V; ++v) w[v] = Load(b + v * kLanes);
     TENON_UNROLL for (int r = 0; r < R; ++r) {
-      const Vec value = Set(a[r * a_row + i]);
-      TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] += value * w[v];
+      const E value = a[r * a_row + i];
+      TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] = AddProduct(acc[r][v], value, w[v]);
     }
   }
   TENON_UNROLL for (int r = 0; r < R; ++r) TENON_UNROLL for (int v = 0; v < V; ++v)
@@ -202,8 +258,8 @@ void ProductTile(const float* a, int64_t a_row, const float* b, int64_t k, float
 }
 
 // out [R][V vectors] += sum over rows of a[row][r] * b[row][v].
-template <int R, int V>
-void SumTile(const float* a, int64_t a_row, const float* b, int64_t b_row, int64_t rows, float* out, int64_t out_row) {
+template <class E, int R, int V>
+void SumTile(const E* a, int64_t a_row, const E* b, int64_t b_row, int64_t rows, float* out, int64_t out_row) {
   Vec acc[R][V];
   TENON_UNROLL for (int r = 0; r < R; ++r) TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] =
       Load(out + r * out_row + v * kLanes);
@@ -211,8 +267,8 @@ void SumTile(const float* a, int64_t a_row, const float* b, int64_t b_row, int64
     Vec w[V];
     TENON_UNROLL for (int v = 0; v < V; ++v) w[v] = Load(b + v * kLanes);
     TENON_UNROLL for (int r = 0; r < R; ++r) {
-      const Vec value = Set(a[r]);
-      TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] += value * w[v];
+      const E value = a[r];
+      TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] = AddProduct(acc[r][v], value, w[v]);
     }
   }
   TENON_UNROLL for (int r = 0; r < R; ++r) TENON_UNROLL for (int v = 0; v < V; ++v)
@@ -224,42 +280,47 @@ void SumTile(const float* a, int64_t a_row, const float* b, int64_t b_row, int64
 #else
 #define TENON_ROWS 1, 2, 3, 4, 5, 6
 #endif
-using ProductFn = void (*)(const float*, int64_t, const float*, int64_t, float*, int64_t);
-template <int V, int... R>
-TENON_INLINE ProductFn FindProduct(int64_t rows) {
-  static constexpr ProductFn kTable[] = {&ProductTile<R, V>...};
+template <class E>
+using ProductFn = void (*)(const E*, int64_t, const E*, int64_t, float*, int64_t);
+template <class E, int V, int... R>
+TENON_INLINE ProductFn<E> FindProduct(int64_t rows) {
+  static constexpr ProductFn<E> kTable[] = {&ProductTile<E, R, V>...};
   return kTable[rows - 1];
 }
-using SumFn = void (*)(const float*, int64_t, const float*, int64_t, int64_t, float*, int64_t);
-template <int V, int... R>
-TENON_INLINE SumFn FindSum(int64_t rows) {
-  static constexpr SumFn kTable[] = {&SumTile<R, V>...};
+template <class E>
+using SumFn = void (*)(const E*, int64_t, const E*, int64_t, int64_t, float*, int64_t);
+template <class E, int V, int... R>
+TENON_INLINE SumFn<E> FindSum(int64_t rows) {
+  static constexpr SumFn<E> kTable[] = {&SumTile<E, R, V>...};
   return kTable[rows - 1];
 }
 
 // One of the 16 products: m [rows][oc] = v [rows][c] * u.
-void Product(const WinogradShape& s, const float* v, int64_t rows, const float* u, float* m) {
-  const int64_t v_row = Leading(s.c), m_row = Leading(s.oc), panels = CeilDiv(rows, kRows);
+template <class E>
+void Product(const WinogradShape& s, const E* v, int64_t rows, const E* u, float* m) {
+  const int64_t v_row = Leading(s.c) / kPack<E>, m_row = Leading(s.oc), panels = CeilDiv(rows, kRows);
+  const int64_t k = s.c / kPack<E>;
   for (int64_t first = 0; first < s.oc; first += 2 * kLanes) {
     const int64_t width = WidthAt(first, s.oc);
     for (int64_t i = 0; i < panels; ++i) {
       const Range r = Piece(rows, panels, i);
-      const ProductFn f =
-          width == kLanes ? FindProduct<1, TENON_ROWS>(r.end - r.begin) : FindProduct<2, TENON_ROWS>(r.end - r.begin);
-      f(v + r.begin * v_row, v_row, u + first * s.c, s.c, m + r.begin * m_row + first, m_row);
+      const ProductFn<E> f = width == kLanes ? FindProduct<E, 1, TENON_ROWS>(r.end - r.begin)
+                                             : FindProduct<E, 2, TENON_ROWS>(r.end - r.begin);
+      f(v + r.begin * v_row, v_row, u + first * k, k, m + r.begin * m_row + first, m_row);
     }
   }
 }
 
-// One of the 16 sums: du [c][oc] += v^T [c][rows] * m [rows][oc].
-void Sum(const WinogradShape& s, const float* v, int64_t rows, const float* m, float* du) {
+// One of the 16 sums: du [c][oc] += v^T [c][rows] * m [rows][oc]; rows counts elements of E.
+template <class E>
+void Sum(const WinogradShape& s, const E* v, int64_t rows, const E* m, float* du) {
   const int64_t v_row = Leading(s.c), m_row = Leading(s.oc), panels = CeilDiv(s.c, kRows);
   for (int64_t first = 0; first < s.oc; first += 2 * kLanes) {
     const int64_t width = WidthAt(first, s.oc);
     for (int64_t i = 0; i < panels; ++i) {
       const Range c = Piece(s.c, panels, i);
-      const SumFn f =
-          width == kLanes ? FindSum<1, TENON_ROWS>(c.end - c.begin) : FindSum<2, TENON_ROWS>(c.end - c.begin);
+      const SumFn<E> f =
+          width == kLanes ? FindSum<E, 1, TENON_ROWS>(c.end - c.begin) : FindSum<E, 2, TENON_ROWS>(c.end - c.begin);
       f(v + c.begin, v_row, m + first, m_row, rows, du + c.begin * m_row + first, m_row);
     }
   }
@@ -276,56 +337,68 @@ TENON_INLINE int64_t TileFloats(const WinogradShape& s, const Tiles& t) {
 
 }  // namespace
 
-int64_t WinogradForwardWorkspace(const WinogradForwardArgs& a, int64_t threads) {
+// Space is that of float; pairs of bf16 take half of what their operands are given.
+template <class T>
+int64_t WinogradForwardWorkspace(const WinogradForwardArgsOf<T>& a, int64_t threads) {
   const WinogradShape& s = a.shape;
   return (kPoints * s.c * s.oc + Max(1, threads) * TileFloats(s, TilesOf(s))) * static_cast<int64_t>(sizeof(float));
 }
 
-void WinogradForward(const WinogradForwardArgs& a, float* workspace, const Parallel& pool) {
+template <class T>
+void WinogradForward(const WinogradForwardArgsOf<T>& a, float* workspace, const Parallel& pool) {
+  using E = Element<T>;
   const WinogradShape& s = a.shape;
   const Tiles t = TilesOf(s);
-  float* const u = workspace;
-  float* const space = u + kPoints * s.c * s.oc;
+  E* const u = reinterpret_cast<E*>(workspace);
+  float* const space = workspace + kPoints * s.c * s.oc;
   const int64_t weight_blocks = CeilDiv(s.oc, 2 * kLanes);
   const int64_t weight_pieces = Pieces(pool, weight_blocks, 0.3 * static_cast<double>(kPoints * s.c * s.oc));
   ForEach(pool, weight_pieces, [&](int64_t i) { PackWeights(a, Piece(weight_blocks, weight_pieces, i), u); });
   const int64_t blocks = CeilDiv(t.count, t.block), pieces = Pieces(pool, blocks, Nanoseconds(s, t));
   ForEach(pool, pieces, [&](int64_t piece) {
-    float* const v = space + piece * TileFloats(s, t);
-    float* const m = v + kPoints * t.block * Leading(s.c);
+    float* const v_space = space + piece * TileFloats(s, t);
+    float* const m = v_space + kPoints * t.block * Leading(s.c);
+    const E* const v = reinterpret_cast<const E*>(v_space);
     const int64_t v_matrix = t.block * Leading(s.c), m_matrix = t.block * Leading(s.oc);
     const Range r = Piece(blocks, pieces, piece);
     for (int64_t b = r.begin; b < r.end; ++b) {
       const int64_t first = b * t.block, rows = Min(t.block, t.count - first);
-      for (int64_t i = 0; i < rows; ++i) InputTile(s, a.x, a.mask, PlaceOf(t, first + i), v, i, v_matrix);
-      for (int64_t i = 0; i < kPoints; ++i) Product(s, v + i * v_matrix, rows, u + i * s.c * s.oc, m + i * m_matrix);
+      for (int64_t i = 0; i < rows; ++i)
+        InputTile(s, a.x, a.mask, PlaceOf(t, first + i), reinterpret_cast<Number<E>*>(v_space), i, v_matrix);
+      for (int64_t i = 0; i < kPoints; ++i)
+        Product(s, v + i * v_matrix / kPack<E>, rows, u + i * (s.c * s.oc / kPack<E>), m + i * m_matrix);
       for (int64_t i = 0; i < rows; ++i) OutputTile(a, PlaceOf(t, first + i), m, i, m_matrix);
     }
   });
 }
 
-int64_t WinogradWeightsWorkspace(const WinogradWeightsArgs& a, int64_t) {
+template <class T>
+int64_t WinogradWeightsWorkspace(const WinogradWeightsArgsOf<T>& a, int64_t) {
   const WinogradShape& s = a.shape;
   return (kPoints * s.c * Leading(s.oc) + TileFloats(s, TilesOf(s))) * static_cast<int64_t>(sizeof(float));
 }
 
-void WinogradWeights(const WinogradWeightsArgs& a, float* workspace, const Parallel& pool) {
+template <class T>
+void WinogradWeights(const WinogradWeightsArgsOf<T>& a, float* workspace, const Parallel& pool) {
+  using E = Element<T>;
   const WinogradShape& s = a.shape;
   const Tiles t = TilesOf(s);
   const int64_t du_matrix = s.c * Leading(s.oc), v_matrix = t.block * Leading(s.c), m_matrix = t.block * Leading(s.oc);
   float* const du = workspace;
-  float* const v = du + kPoints * du_matrix;
-  float* const m = v + kPoints * v_matrix;
+  E* const v = reinterpret_cast<E*>(du + kPoints * du_matrix);
+  E* const m = v + kPoints * v_matrix;
   const double nanoseconds = Nanoseconds(s, t) * static_cast<double>(t.block) / static_cast<double>(t.count);
   for (int64_t first = 0; first < t.count; first += t.block) {
-    const int64_t rows = Min(t.block, t.count - first);
+    const int64_t tiles = Min(t.block, t.count - first), rows = CeilDiv(tiles, kPack<E>);
     const int64_t tile_pieces = Pieces(pool, rows, 0.1 * nanoseconds);
     ForEach(pool, tile_pieces, [&](int64_t piece) {
       const Range r = Piece(rows, tile_pieces, piece);
-      for (int64_t i = r.begin; i < r.end; ++i) {
-        const Place p = PlaceOf(t, first + i);
-        InputTile(s, a.x, nullptr, p, v, i, v_matrix);
-        GradientTile(a, p, m, i, m_matrix);
+      for (int64_t i = r.begin * kPack<E>; i < Min(tiles, r.end * kPack<E>); i += kPack<E>) {
+        StoreAcross(t, first, i, tiles, s.c, v, v_matrix, [&](const Place& p, int64_t c, Vec(&points)[kPoints]) {
+          InputPoints<T>(s, a.x, nullptr, p, c, points);
+        });
+        StoreAcross(t, first, i, tiles, s.oc, m, m_matrix,
+                    [&](const Place& p, int64_t c, Vec(&points)[kPoints]) { GradientPoints(a, p, c, points); });
       }
     });
     const int64_t point_pieces = Pieces(pool, kPoints, nanoseconds);
@@ -342,10 +415,19 @@ void WinogradWeights(const WinogradWeightsArgs& a, float* workspace, const Paral
   const int64_t channel_pieces = Pieces(pool, s.c, 0.3 * static_cast<double>(kPoints * s.c * s.oc));
   ForEach(pool, channel_pieces, [&](int64_t i) { UnpackWeights(s, du, Piece(s.c, channel_pieces, i), a.dw); });
   if (a.db == nullptr) return;
-  MaskArgs sums;
+  MaskArgsOf<T> sums;
   sums.rows = s.n * s.OutH() * s.OutW(), sums.columns = s.oc;
   sums.dy = a.dy, sums.y = a.mask, sums.column_sums = a.db;
   MaskGradient(sums, pool);
 }
+
+template int64_t WinogradForwardWorkspace(const WinogradForwardArgsOf<float>&, int64_t);
+template int64_t WinogradForwardWorkspace(const WinogradForwardArgsOf<Bf16>&, int64_t);
+template void WinogradForward(const WinogradForwardArgsOf<float>&, float*, const Parallel&);
+template void WinogradForward(const WinogradForwardArgsOf<Bf16>&, float*, const Parallel&);
+template int64_t WinogradWeightsWorkspace(const WinogradWeightsArgsOf<float>&, int64_t);
+template int64_t WinogradWeightsWorkspace(const WinogradWeightsArgsOf<Bf16>&, int64_t);
+template void WinogradWeights(const WinogradWeightsArgsOf<float>&, float*, const Parallel&);
+template void WinogradWeights(const WinogradWeightsArgsOf<Bf16>&, float*, const Parallel&);
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

@@ -1,5 +1,6 @@
 // Convolution of 3x3 windows with steps of 1 over channel-last images by Winograd's F(2x2, 3x3): 16 products make four
-// outputs that need 36 directly. Its transforms add, and halve sums of weights: the error is that of a direct sum.
+// outputs that need 36 directly. Its transforms add, and halve sums of weights: in float the error is that of a direct sum.
+// Over bf16 they are computed in float; where the processor multiplies pairs of bf16, what they give is rounded to bf16.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +19,29 @@ struct WinogradShape {
 // y = conv(x, weights) + bias, then max(0, .) if relu. weights [oc][c][3][3]; with `turned` they are [c][oc][3][3] and
 // both axes of the window are reversed: what the gradient of the data takes, with x and y exchanged. `mask` (or null): x
 // counts as zero where mask, of the shape of x, is not above zero (NaN lets it pass). bias [oc] or null.
-struct WinogradForwardArgs {
+template <class T>
+struct WinogradForwardArgsOf {
   WinogradShape shape;
-  const float* x = nullptr;
-  const float* mask = nullptr;
-  const float* weights = nullptr;
-  const float* bias = nullptr;
-  float* y = nullptr;
+  const T* x = nullptr;
+  const T* mask = nullptr;
+  const T* weights = nullptr;
+  const T* bias = nullptr;
+  T* y = nullptr;
   bool turned = false;
   bool relu = false;
 };
+using WinogradForwardArgs = WinogradForwardArgsOf<float>;
 
 // dw [oc][c][3][3] from x and dy, masked as above by `mask` of the shape of dy; db [oc] or null.
-struct WinogradWeightsArgs {
+template <class T>
+struct WinogradWeightsArgsOf {
   WinogradShape shape;
-  const float* x = nullptr;
-  const float* dy = nullptr;
-  const float* mask = nullptr;
-  float* dw = nullptr;
-  float* db = nullptr;
+  const T* x = nullptr;
+  const T* dy = nullptr;
+  const T* mask = nullptr;
+  T* dw = nullptr;
+  T* db = nullptr;
 };
+using WinogradWeightsArgs = WinogradWeightsArgsOf<float>;
 
 }  // namespace tenon::cpu

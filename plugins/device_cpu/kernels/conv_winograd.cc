@@ -9,9 +9,10 @@ namespace {
 constexpr int64_t kFewestTiles = 96;
 
 // `x` and `w` describe the convolution of which the node is a part, `y` its output.
+template <class T>
 bool SupportsWinograd(const sdk::Query& query, const std::string& prefix, sdk::Value x, sdk::Value w, sdk::Value y,
                       sdk::Reason& reason) {
-  if (!AllF32(query, reason) || !SupportsConv(query.attributes(), prefix.c_str(), x, w, reason)) return false;
+  if (!AllOf<T>(query, reason) || !SupportsConv(query.attributes(), prefix.c_str(), x, w, reason)) return false;
   if (x.rank() != 4) return reason.No("The rank is ", x.rank(), "; this kernel convolves images.");
   if (!x.dims().Known() || !w.dims().Known() || !y.dims().Known()) return reason.No("A dim is not known.");
   const sdk::Attributes a = query.attributes();
@@ -46,11 +47,12 @@ double CostOf(sdk::Value y, sdk::Value w) {
 bool IsRelu(std::string_view op_type) { return op_type.substr(0, 8) == "ConvRelu"; }
 
 // Conv(x, w, b) and ConvRelu(x, w, b).
+template <class T>
 class WinogradConv : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    return SupportsWinograd(query, IsRelu(query.op_type()) ? "c." : "", query.input(0), query.input(1), query.output(0),
-                            reason);
+    return SupportsWinograd<T>(query, IsRelu(query.op_type()) ? "c." : "", query.input(0), query.input(1),
+                               query.output(0), reason);
   }
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const uint32_t inputs[] = {kNhwc, 0, 0}, outputs[] = {kNhwc};
@@ -64,24 +66,24 @@ class WinogradConv : public CpuKernel {
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
     args_.shape = WinogradShapeOf(windows_, args.input(0).dims(), args.input(1).dims());
     SetThreads(args);
-    result.Workspace(static_cast<uint64_t>(routines().winograd_forward_workspace(args_, threads_)));
+    result.Workspace(static_cast<uint64_t>(routines_of<T>().winograd_forward_workspace(args_, threads_)));
     result.Algorithm(3, "winograd");
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    WinogradForwardArgs a = args_;
-    a.x = call.in<float>(0);
-    a.weights = call.in<float>(1);
-    if (call.has_input(2)) a.bias = call.in<float>(2);
-    a.y = call.out<float>(0);
+    WinogradForwardArgsOf<T> a = args_;
+    a.x = call.in<T>(0);
+    a.weights = call.in<T>(1);
+    if (call.has_input(2)) a.bias = call.in<T>(2);
+    a.y = call.out<T>(0);
     KernelPool pool(host(), error, threads_);
-    routines().winograd_forward(a, call.workspace<float>(), pool.parallel());
+    routines_of<T>().winograd_forward(a, call.workspace<float>(), pool.parallel());
     return pool.code();
   }
 
  private:
   ConvWindows windows_;
-  WinogradForwardArgs args_;
+  WinogradForwardArgsOf<T> args_;
 };
 
 // Where the operands of a gradient are; -1: it has none. Results: dx, dw, db.
@@ -96,6 +98,7 @@ GradRoles RolesOf(std::string_view op_type) {
 }
 
 // ConvInputGrad(dy, w) -> dx, ConvWeightGrad(x, dy) -> dw, db and ConvReluGrad(x, w, y, dy) -> dx, dw, db.
+template <class T>
 class WinogradGrad : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
@@ -103,8 +106,8 @@ class WinogradGrad : public CpuKernel {
     const auto operand = [&](int input, int output) {
       return input >= 0 ? query.input(static_cast<uint32_t>(input)) : query.output(static_cast<uint32_t>(output));
     };
-    return SupportsWinograd(query, IsRelu(query.op_type()) ? "c." : "", operand(r.x, r.dx), operand(r.w, r.dw),
-                            operand(r.dy, 0), reason);
+    return SupportsWinograd<T>(query, IsRelu(query.op_type()) ? "c." : "", operand(r.x, r.dx), operand(r.w, r.dw),
+                               operand(r.dy, 0), reason);
   }
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const GradRoles r = RolesOf(query.op_type());
@@ -129,41 +132,41 @@ class WinogradGrad : public CpuKernel {
     data_.turned = true;
     SetThreads(args);
     int64_t bytes = 0;
-    if (Wants(args, roles_.dx)) bytes = routines().winograd_forward_workspace(data_, threads_);
+    if (Wants(args, roles_.dx)) bytes = routines_of<T>().winograd_forward_workspace(data_, threads_);
     if (Wants(args, roles_.dw) || Wants(args, roles_.db))
-      bytes = std::max(bytes, routines().winograd_weights_workspace(weights_, threads_) + SpareBytes(args));
+      bytes = std::max(bytes, routines_of<T>().winograd_weights_workspace(weights_, threads_) + SpareBytes(args));
     result.Workspace(static_cast<uint64_t>(bytes));
     result.Algorithm(3, "winograd");
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    const float* const dy = call.in<float>(static_cast<uint32_t>(roles_.dy));
-    const float* const mask = roles_.y >= 0 ? call.in<float>(static_cast<uint32_t>(roles_.y)) : nullptr;
+    const T* const dy = call.in<T>(static_cast<uint32_t>(roles_.dy));
+    const T* const mask = roles_.y >= 0 ? call.in<T>(static_cast<uint32_t>(roles_.y)) : nullptr;
     KernelPool pool(host(), error, threads_);
     if (Wants(call, roles_.dx)) {
-      WinogradForwardArgs a = data_;
+      WinogradForwardArgsOf<T> a = data_;
       a.x = dy, a.mask = mask;
-      a.weights = call.in<float>(static_cast<uint32_t>(roles_.w));
-      a.y = call.out<float>(static_cast<uint32_t>(roles_.dx));
-      routines().winograd_forward(a, call.workspace<float>(), pool.parallel());
+      a.weights = call.in<T>(static_cast<uint32_t>(roles_.w));
+      a.y = call.out<T>(static_cast<uint32_t>(roles_.dx));
+      routines_of<T>().winograd_forward(a, call.workspace<float>(), pool.parallel());
     }
     if (Wants(call, roles_.dw) || Wants(call, roles_.db)) {
-      WinogradWeightsArgs a = weights_;
-      a.x = call.in<float>(static_cast<uint32_t>(roles_.x));
+      WinogradWeightsArgsOf<T> a = weights_;
+      a.x = call.in<T>(static_cast<uint32_t>(roles_.x));
       a.dy = dy, a.mask = mask;
       // Weights that nobody asked for are thrown away.
-      const int64_t bytes = routines().winograd_weights_workspace(a, threads_);
-      a.dw = Wants(call, roles_.dw) ? call.out<float>(static_cast<uint32_t>(roles_.dw))
-                                    : call.workspace<float>() + bytes / static_cast<int64_t>(sizeof(float));
-      if (Wants(call, roles_.db)) a.db = call.out<float>(static_cast<uint32_t>(roles_.db));
-      routines().winograd_weights(a, call.workspace<float>(), pool.parallel());
+      const int64_t bytes = routines_of<T>().winograd_weights_workspace(a, threads_);
+      a.dw = Wants(call, roles_.dw) ? call.out<T>(static_cast<uint32_t>(roles_.dw))
+                                    : reinterpret_cast<T*>(call.workspace<char>() + bytes);
+      if (Wants(call, roles_.db)) a.db = call.out<T>(static_cast<uint32_t>(roles_.db));
+      routines_of<T>().winograd_weights(a, call.workspace<float>(), pool.parallel());
     }
     return pool.code();
   }
 
  private:
-  template <class T>
-  static bool Wants(const T& operands, int output) {
+  template <class Operands>
+  static bool Wants(const Operands& operands, int output) {
     return output >= 0 && operands.has_output(static_cast<uint32_t>(output));
   }
   // For the gradient of the weights where only that of the bias is wanted.
@@ -174,18 +177,18 @@ class WinogradGrad : public CpuKernel {
 
   GradRoles roles_{};
   ConvWindows windows_;
-  WinogradForwardArgs data_;
-  WinogradWeightsArgs weights_;
+  WinogradForwardArgsOf<T> data_;
+  WinogradWeightsArgsOf<T> weights_;
 };
 
 }  // namespace
 
 void AddWinogradKernels(KernelList& kernels) {
-  kernels.push_back(Def<WinogradConv>("", "Conv", "conv_winograd"));
-  kernels.push_back(Def<WinogradConv>(kDomain, "ConvRelu", "conv_relu_winograd"));
-  kernels.push_back(Def<WinogradGrad>("tenon", "ConvInputGrad", "conv_input_grad_winograd"));
-  kernels.push_back(Def<WinogradGrad>("tenon", "ConvWeightGrad", "conv_weight_grad_winograd"));
-  kernels.push_back(Def<WinogradGrad>(kDomain, "ConvReluGrad", "conv_relu_grad_winograd"));
+  AddOfBoth<WinogradConv>(kernels, "", "Conv", "conv_winograd_bf16");
+  AddOfBoth<WinogradConv>(kernels, kDomain, "ConvRelu", "conv_relu_winograd_bf16");
+  AddOfBoth<WinogradGrad>(kernels, "tenon", "ConvInputGrad", "conv_input_grad_winograd_bf16");
+  AddOfBoth<WinogradGrad>(kernels, "tenon", "ConvWeightGrad", "conv_weight_grad_winograd_bf16");
+  AddOfBoth<WinogradGrad>(kernels, kDomain, "ConvReluGrad", "conv_relu_grad_winograd_bf16");
 }
 
 }  // namespace tenon::cpu

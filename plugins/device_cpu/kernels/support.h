@@ -102,6 +102,9 @@ void AddConvKernels(KernelList& kernels);
 void AddOneDnnConvKernels(KernelList& kernels);
 void AddWinogradKernels(KernelList& kernels);
 void AddConvFused(FusedList& fused);
+// To be called after all kernels for Conv and ConvRelu.
+void AddFoldedConvKernels(KernelList& kernels);
+void AddFoldedConvFused(FusedList& fused);
 void AddGemmKernels(KernelList& kernels);
 void AddGemmFused(FusedList& fused);
 void AddCrossEntropyKernels(KernelList& kernels);

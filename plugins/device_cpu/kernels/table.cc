@@ -12,6 +12,7 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddOneDnnConvKernels(list);
 #endif
     AddConvKernels(list);
+    AddFoldedConvKernels(list);
     AddAllFiniteKernels(list);
     AddGemmKernels(list);
     AddCrossEntropyKernels(list);
@@ -53,6 +54,7 @@ sdk::Table<tenon_fused_def> CpuTables::Fused() {
   static const FusedList fused = [] {
     FusedList list;
     AddConvFused(list);
+    AddFoldedConvFused(list);
     AddGemmFused(list);
     AddPoolFused(list);
     AddBatchNormFused(list);

@@ -1,4 +1,6 @@
 // Winograd's convolution against plain sums in double precision: values and error, with every kind of border.
+#include <type_traits>
+
 #include "plugins/device_cpu/tests/support.h"
 
 namespace tenon::cpu {
@@ -35,8 +37,30 @@ const WinogradShape kShapes[] = {
     {5, 64, 12, 12, 64, 1, 1, 1, 1},
 };
 
-void ExpectClose(const Array<float>& got, const std::vector<double>& want, double relative, const char* what,
+// Numbers of T, float or bf16, and what they stand for.
+template <class T>
+Array<T> As(const Array<float>& x) {
+  if constexpr (std::is_same_v<T, float>) {
+    Array<float> copy(x.size());
+    for (int64_t i = 0; i < x.size(); ++i) copy[i] = x[i];
+    return copy;
+  } else {
+    return Rounded(x);
+  }
+}
+Array<float> Floats(const Array<float>& x) { return As<float>(x); }
+Array<float> Floats(const Array<Bf16>& x) { return Widened(x); }
+
+// Of bf16 both the operands of the products and the results may be rounded to 8 bits.
+template <class T>
+constexpr double kForwardError = std::is_same_v<T, float> ? 4e-7 : 5e-3;
+template <class T>
+constexpr double kSumError = std::is_same_v<T, float> ? 1e-6 : 5e-3;
+
+template <class T>
+void ExpectClose(const Array<T>& numbers, const std::vector<double>& want, double relative, const char* what,
                  const Routines* r) {
+  const Array<float> got = Floats(numbers);
   double largest = 0, squares = 0, error = 0;
   for (int64_t i = 0; i < got.size(); ++i) {
     const double w = want[static_cast<size_t>(i)], e = got[i] - w;
@@ -46,15 +70,20 @@ void ExpectClose(const Array<float>& got, const std::vector<double>& want, doubl
   }
   EXPECT_LE(std::sqrt(error), relative * std::sqrt(squares)) << what << " " << r->isa;
   for (int64_t i = 0; i < got.size(); ++i)
-    ASSERT_NEAR(got[i], want[static_cast<size_t>(i)], 20 * relative * largest) << what << " " << i << " " << r->isa;
+    ASSERT_NEAR(got[i], want[static_cast<size_t>(i)], (std::is_same_v<T, float> ? 20 : 4) * relative * largest)
+        << what << " " << i << " " << r->isa;
 }
 
-TEST(Winograd, AgreesWithDoublePrecision) {
+template <class T>
+void CheckAgainstDouble() {
   for (const Routines* r : AllRoutines())
     for (const WinogradShape& s : kShapes)
       for (const bool masked : {false, true}) {
         const int64_t xs = s.n * s.c * s.h * s.w, ys = s.n * s.oc * s.OutH() * s.OutW(), ws = s.oc * s.c * 9;
-        const auto x = Random(xs, 1), w = Random(ws, 2), bias = Random(s.oc, 3), dy = Random(ys, 4), y = Random(ys, 5);
+        const auto xt = As<T>(Random(xs, 1)), wt = As<T>(Random(ws, 2)), bt = As<T>(Random(s.oc, 3)),
+                   dyt = As<T>(Random(ys, 4)), yt = As<T>(Random(ys, 5));
+        const auto x = Floats(xt), w = Floats(wt), bias = Floats(bt), dy = Floats(dyt), y = Floats(yt);
+        const auto& routines = r->template of<T>();
         std::vector<double> want_y(static_cast<size_t>(ys)), want_dx(static_cast<size_t>(xs)),
             want_dw(static_cast<size_t>(ws)), want_db(static_cast<size_t>(s.oc));
         for (int64_t i = 0; i < ys; ++i) want_y[static_cast<size_t>(i)] = bias[i % s.oc];
@@ -65,31 +94,35 @@ TEST(Winograd, AgreesWithDoublePrecision) {
           want_dx[static_cast<size_t>(ix)] += g(iy) * w[iw];
           want_dw[static_cast<size_t>(iw)] += g(iy) * x[ix];
         });
-        Array<float> got_y(ys), got_dx(xs), got_dw(ws), got_db(s.oc);
+        Array<T> got_y(ys), got_dx(xs), got_dw(ws), got_db(s.oc);
         for (const bool relu : {false, true}) {
-          WinogradForwardArgs f;
-          f.shape = s, f.x = x.get(), f.weights = w.get(), f.bias = bias.get(), f.y = got_y.get(), f.relu = relu;
-          Workspace space(r->winograd_forward_workspace(f, 2));
-          r->winograd_forward(f, space.get(), Threads(2));
+          WinogradForwardArgsOf<T> f;
+          f.shape = s, f.x = xt.get(), f.weights = wt.get(), f.bias = bt.get(), f.y = got_y.get(), f.relu = relu;
+          Workspace space(routines.winograd_forward_workspace(f, 2));
+          routines.winograd_forward(f, space.get(), Threads(2));
           if (relu)
             for (double& value : want_y) value = std::max(value, 0.0);
-          ExpectClose(got_y, want_y, 4e-7, "y", r);
+          ExpectClose(got_y, want_y, kForwardError<T>, "y", r);
         }
-        WinogradForwardArgs d;
+        WinogradForwardArgsOf<T> d;
         d.shape = {s.n,           s.oc,           s.OutH(),         s.OutW(),       s.c,
                    2 - s.pad_top, 2 - s.pad_left, 2 - s.pad_bottom, 2 - s.pad_right};
-        d.x = dy.get(), d.mask = masked ? y.get() : nullptr, d.weights = w.get(), d.y = got_dx.get(), d.turned = true;
-        Workspace data_space(r->winograd_forward_workspace(d, 1));
-        r->winograd_forward(d, data_space.get(), {});
-        ExpectClose(got_dx, want_dx, 4e-7, "dx", r);
-        WinogradWeightsArgs a;
-        a.shape = s, a.x = x.get(), a.dy = dy.get(), a.mask = d.mask, a.dw = got_dw.get(), a.db = got_db.get();
-        Workspace weights_space(r->winograd_weights_workspace(a, 2));
-        r->winograd_weights(a, weights_space.get(), Threads(2));
-        ExpectClose(got_dw, want_dw, 1e-6, "dw", r);
-        ExpectClose(got_db, want_db, 1e-6, "db", r);
+        d.x = dyt.get(), d.mask = masked ? yt.get() : nullptr, d.weights = wt.get(), d.y = got_dx.get(),
+        d.turned = true;
+        Workspace data_space(routines.winograd_forward_workspace(d, 1));
+        routines.winograd_forward(d, data_space.get(), {});
+        ExpectClose(got_dx, want_dx, kForwardError<T>, "dx", r);
+        WinogradWeightsArgsOf<T> a;
+        a.shape = s, a.x = xt.get(), a.dy = dyt.get(), a.mask = d.mask, a.dw = got_dw.get(), a.db = got_db.get();
+        Workspace weights_space(routines.winograd_weights_workspace(a, 2));
+        routines.winograd_weights(a, weights_space.get(), Threads(2));
+        ExpectClose(got_dw, want_dw, kSumError<T>, "dw", r);
+        ExpectClose(got_db, want_db, kSumError<T>, "db", r);
       }
 }
+
+TEST(Winograd, AgreesWithDoublePrecision) { CheckAgainstDouble<float>(); }
+TEST(Winograd, AgreesWithDoublePrecisionInBf16) { CheckAgainstDouble<Bf16>(); }
 
 TEST(Winograd, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const Routines* r : AllRoutines()) {
@@ -102,12 +135,12 @@ TEST(Winograd, GivesTheSameBitsForAnyNumberOfThreads) {
       dw.emplace_back(w.size());
       WinogradForwardArgs f;
       f.shape = s, f.x = x.get(), f.weights = w.get(), f.y = y.back().get();
-      Workspace space(r->winograd_forward_workspace(f, threads));
-      r->winograd_forward(f, space.get(), Threads(threads));
+      Workspace space(r->f32.winograd_forward_workspace(f, threads));
+      r->f32.winograd_forward(f, space.get(), Threads(threads));
       WinogradWeightsArgs a;
       a.shape = s, a.x = x.get(), a.dy = dy.get(), a.dw = dw.back().get();
-      Workspace weights_space(r->winograd_weights_workspace(a, threads));
-      r->winograd_weights(a, weights_space.get(), Threads(threads));
+      Workspace weights_space(r->f32.winograd_weights_workspace(a, threads));
+      r->f32.winograd_weights(a, weights_space.get(), Threads(threads));
     }
     for (int64_t i = 0; i < y[0].size(); ++i) ASSERT_EQ(y[0][i], y[1][i]) << r->isa;
     for (int64_t i = 0; i < dw[0].size(); ++i) ASSERT_EQ(dw[0][i], dw[1][i]) << r->isa;
