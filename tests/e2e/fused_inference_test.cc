@@ -77,21 +77,27 @@ void Check(const std::string& layers, const std::string& fusion) {
     for (std::int64_t i = 0; i < want.elements(); ++i)
       ASSERT_NEAR(got.data<float>()[i], want.data<float>()[i], 1e-5 * size) << layers << " round " << round;
   }
-  EXPECT_EQ(fused.Fusions().count(fusion), 1u) << fusion << " " << layers;
+  if (!fusion.empty()) {
+    EXPECT_EQ(fused.Fusions().count(fusion), 1u) << fusion << " " << layers;
+  }
 }
 
 TEST(FoldedBatchNorm, GivesWhatTheOperatorsAloneGive) {
-  const char* norms[] = {", batch_norm, relu", ", batch_norm"};
-  const char* fusions[] = {"conv_batch_norm_relu", "conv_batch_norm"};
-  for (int i = 0; i < 2; ++i) {
-    const std::string norm = norms[i];
-    Check("{conv: {out: 16, kernel: 3, pad: 1}}" + norm, fusions[i]);
-    Check("{conv: {out: 5, kernel: 5, bias: false}}" + norm, fusions[i]);
-    const std::string wide = "{conv: {out: 32, kernel: 1}}, ";
-    Check(wide + "{conv: {out: 32, kernel: 3, pad: 1, bias: false}}" + norm, fusions[i]);  // Winograd's
-    Check(wide + "{conv: {out: 32, kernel: 3, pad: 1, stride: 2}}" + norm, fusions[i]);    // steps
-    Check(wide + "{conv: {out: 32, kernel: 3, pad: 1, group: 32}}" + norm, fusions[i]);    // depthwise
-    Check(wide + "{conv: {out: 24, kernel: 3, pad: 2, dilation: 2, group: 4}}" + norm, fusions[i]);
+  const std::string wide = "{conv: {out: 32, kernel: 1}}, ";
+  const struct {
+    std::string conv;
+    bool relu_inside;  // does its kernel take Relu as well?
+  } cases[] = {
+      {"{conv: {out: 16, kernel: 3, pad: 1}}", true},
+      {"{conv: {out: 5, kernel: 5, bias: false}}", true},
+      {wide + "{conv: {out: 32, kernel: 3, pad: 1, bias: false}}", true},  // Winograd's
+      {wide + "{conv: {out: 32, kernel: 3, pad: 1, stride: 2}}", false},   // from here on the library's, if it is here
+      {wide + "{conv: {out: 32, kernel: 3, pad: 1, group: 32}}", false},
+      {wide + "{conv: {out: 24, kernel: 3, pad: 2, dilation: 2, group: 4}}", false},
+  };
+  for (const auto& one : cases) {
+    Check(one.conv + ", batch_norm", "conv_batch_norm");
+    Check(one.conv + ", batch_norm, relu", one.relu_inside ? "conv_batch_norm_relu" : "");
   }
 }
 
