@@ -225,7 +225,9 @@ Status PluginLibrary::AddInterface(const tenon_interface& record) {
   }
   std::vector<std::uint64_t>& table = tables_[id_text];
   table.resize((layout->size + 7) / 8);
-  return NegotiateTable(*layout, record.vtable, std::min(record.abi_minor, abi_minor_), file_name_, table.data());
+  TENON_TRY(NegotiateTable(*layout, record.vtable, std::min(record.abi_minor, abi_minor_), file_name_, table.data()));
+  std::memcpy(&stated_sizes_[id_text], record.vtable, sizeof(std::uint32_t));
+  return Status();
 }
 
 Status PluginLibrary::CheckKinds() const {

@@ -45,6 +45,15 @@ class PluginLibrary {
     const auto found = tables_.find(LayoutOf<T>().id);
     return found == tables_.end() ? nullptr : static_cast<const T*>(static_cast<const void*>(found->second.data()));
   }
+  // The same by id, and the size that the plugin states for its table. Null and 0 without the interface.
+  const void* FindTable(std::string_view id) const {
+    const auto found = tables_.find(id);
+    return found == tables_.end() ? nullptr : found->second.data();
+  }
+  std::uint32_t StatedSize(std::string_view id) const {
+    const auto found = stated_sizes_.find(id);
+    return found == stated_sizes_.end() ? 0 : found->second;
+  }
   // Table of a vendor's own interface as the plugin gave it, and the version it stated.
   const void* VendorInterface(std::string_view id, std::uint32_t* version) const;
 
@@ -63,6 +72,7 @@ class PluginLibrary {
   std::vector<std::string> interface_ids_;
   // Bytes of negotiated tables by interface id, in units that keep pointers aligned.
   std::map<std::string, std::vector<std::uint64_t>, std::less<>> tables_;
+  std::map<std::string, std::uint32_t, std::less<>> stated_sizes_;
   struct Vendor {
     const void* table;
     std::uint32_t version;

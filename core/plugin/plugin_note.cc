@@ -137,8 +137,7 @@ const HostAbi& ThisHostAbi() {
   return *abi;
 }
 
-Status CheckPluginNote(const PluginNote& note, const std::string& file_name) {
-  const HostAbi& host = ThisHostAbi();
+Status CheckPluginNote(const PluginNote& note, const std::string& file_name, const HostAbi& host) {
   if (note.abi_major != host.major) {
     return PluginError(
         PluginMessage::kOtherMajor, file_name,

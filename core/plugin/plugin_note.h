@@ -28,10 +28,7 @@ struct PluginNote {
 // Reads the note out of a parsed file. TN-PLG-021 without a note, TN-PLG-016 with one that cannot be read.
 Result<PluginNote> ReadPluginNote(const ElfFile& file, const std::string& file_name);
 
-// OK when this host can live with the note: major, minors, draft hash, sanitizer, processor. TN-PLG-010 .. 015.
-Status CheckPluginNote(const PluginNote& note, const std::string& file_name);
-
-// What this host offers; tests put other values here.
+// What a host offers.
 struct HostAbi {
   std::uint16_t major;
   std::uint16_t minor;
@@ -41,5 +38,8 @@ struct HostAbi {
   std::string header_hash;
 };
 const HostAbi& ThisHostAbi();
+
+// OK when the host can live with the note: major, minors, draft hash, sanitizer, processor. TN-PLG-010 .. 015.
+Status CheckPluginNote(const PluginNote& note, const std::string& file_name, const HostAbi& host = ThisHostAbi());
 
 }  // namespace tenon

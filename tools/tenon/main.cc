@@ -10,6 +10,7 @@
 #include "tools/tenon/op.h"
 #include "tools/tenon/op_info.h"
 #include "tools/tenon/plugin.h"
+#include "tools/tenon/plugin_abi.h"
 #include "tools/tenon/train.h"
 
 namespace tenon {
@@ -157,7 +158,25 @@ void AddPlugin(CLI::App& app, Command& command) {
   const auto check_options = std::make_shared<PluginCheckOptions>();
   check->add_option("FILE", check_options->files, "The plugin file; may be repeated.")->required();
   check->add_flag("--json", check_options->json, "Print JSON.");
-  check->callback([check_options, &command] { command = [check_options] { return RunPluginCheck(*check_options); }; });
+  const auto host_abi = std::make_shared<std::string>();
+  CLI::Option* host =
+      check->add_option("--host-abi", *host_abi, "Say what a host of this plugin ABI would do instead, such as 1.0.");
+  host->type_name("VERSION");
+  check->callback([check_options, host_abi, host, &command] {
+    const bool other = host->count() > 0;
+    command = [check_options, host_abi, other] {
+      if (!other) return RunPluginCheck(*check_options);
+      return RunPluginHostAbi({check_options->files, *host_abi, check_options->json});
+    };
+  });
+
+  CLI::App* diff =
+      group->add_subcommand("abi-diff", "Compare what two builds of a plugin offer; exit code 1 when that differs.");
+  const auto diff_options = std::make_shared<PluginAbiDiffOptions>();
+  diff->add_option("A", diff_options->a, "A plugin file.")->required();
+  diff->add_option("B", diff_options->b, "Another one.")->required();
+  diff->add_flag("--json", diff_options->json, "Print JSON.");
+  diff->callback([diff_options, &command] { command = [diff_options] { return RunPluginAbiDiff(*diff_options); }; });
 }
 
 void AddDoctor(CLI::App& app, Command& command) {
