@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
-#include "core/ops/op_def.h"
 #include "tools/cli/cli.h"
+#include "msopgen_builtin_operators.h"
 #include "tools/msopgen/names.h"
 #include "tools/msopgen/operator_model.h"
 #include "tools/msopgen/write_files.h"
@@ -100,11 +100,10 @@ void DropUnreachable(Operator& op, Findings& findings) {
 }
 
 void NoteBuiltin(const Operator& op, const std::string& domain, Findings& findings) {
-  for (const OpDef* known : BuiltinOps().All()) {
-    if (known->type() != op.type) continue;
-    findings.Note(op.place, fmt::format("Tenon has an operator {} too; yours is {}.{}, told apart by its domain.",
-                                        known->FullName(), domain, op.type));
-    return;
+  for (const std::string_view known : kBuiltinOperators) {
+    if (op.op != known) continue;
+    findings.Note(op.place, fmt::format("Tenon has an operator of the name {} too; yours is {}.{}, told apart by its domain.",
+                                        op.type, domain, op.type));
   }
 }
 
