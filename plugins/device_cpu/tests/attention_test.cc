@@ -130,15 +130,21 @@ void Check(const Problem& problem) {
   }
 }
 
+// The same problem without its operands.
+AttentionArgsOf<Bf16> InBf16(const AttentionArgs& of) {
+  AttentionArgsOf<Bf16> a;
+  a.batch = of.batch, a.heads = of.heads, a.queries = of.queries, a.keys = of.keys, a.width = of.width;
+  a.value_width = of.value_width, a.q_at = of.q_at, a.k_at = of.k_at, a.v_at = of.v_at, a.y_at = of.y_at;
+  a.scale = of.scale, a.causal = of.causal, a.mask = of.mask, a.mask_bytes = of.mask_bytes;
+  std::copy(of.mask_strides, of.mask_strides + 4, a.mask_strides);
+  return a;
+}
+
 // The same with operands and results in bf16; weights and gradients of scores may be rounded to it as well.
 void CheckBf16(const Problem& problem) {
   Case c(problem);
   c.Solve();
-  AttentionArgsOf<Bf16> a;
-  a.batch = c.a.batch, a.heads = c.a.heads, a.queries = c.a.queries, a.keys = c.a.keys, a.width = c.a.width;
-  a.value_width = c.a.value_width, a.q_at = c.a.q_at, a.k_at = c.a.k_at, a.v_at = c.a.v_at, a.y_at = c.a.y_at;
-  a.scale = c.a.scale, a.causal = c.a.causal, a.mask = c.a.mask, a.mask_bytes = c.a.mask_bytes;
-  std::copy(c.a.mask_strides, c.a.mask_strides + 4, a.mask_strides);
+  AttentionArgsOf<Bf16> a = InBf16(c.a);
   const auto q = Rounded(c.q), k = Rounded(c.k), v = Rounded(c.v), d = Rounded(c.dy);
   a.q = q.get(), a.k = k.get(), a.v = v.get();
   for (const Routines* r : AllRoutines()) {
@@ -203,6 +209,14 @@ TEST(Attention, NanStaysWithinItsQueries) {
     Workspace space(r->f32.attention_workspace(c.a, 1));
     r->f32.attention({c.a, y.get(), nullptr}, space.get(), {});
     for (int64_t i = 0; i < 40; ++i) EXPECT_EQ(std::isnan(y[i * 4]), i >= 35) << r->isa << " " << i;
+    const auto q = Rounded(c.q), k = Rounded(c.k), v = Rounded(c.v);
+    AttentionArgsOf<Bf16> a = InBf16(c.a);
+    a.q = q.get(), a.k = k.get(), a.v = v.get();
+    Array<Bf16> narrow(c.dy.size());
+    Workspace narrow_space(r->bf16.attention_workspace(a, 1));
+    r->bf16.attention({a, narrow.get(), nullptr}, narrow_space.get(), {});
+    const Array<float> wide = Widened(narrow);
+    for (int64_t i = 0; i < 40; ++i) EXPECT_EQ(std::isnan(wide[i * 4]), i >= 35) << r->isa << " bf16 " << i;
   }
 }
 
