@@ -16,6 +16,7 @@
 #include "core/base/env.h"
 #include "core/base/log.h"
 #include "core/platform/process.h"
+#include "core/plugin/breach.h"
 #include "core/plugin/completion.h"
 #include "core/plugin/error_sink.h"
 #include "core/plugin/host_handles.h"
@@ -253,8 +254,11 @@ std::int32_t SubmitService(tenon_host* host, tenon_task_fn fn, void* user, tenon
   return refuse(Fail(error, TENON_RESOURCE_EXHAUSTED, "The host's thread pool takes no more tasks."));
 }
 
-void CompleteService(tenon_host*, tenon_token* token, std::int32_t code, tenon_str text) noexcept {
-  CompletionQueue::Complete(token, code, View(text));
+void CompleteService(tenon_host* host, tenon_token* token, std::int32_t code, tenon_str text) noexcept {
+  const bool first = CompletionQueue::Complete(token, code, View(text));
+  if (!first && ChecksOn())
+    ReportBreach(
+        {PluginMessage::kCheckedToken, host->plugin_id, "complete", "A token was completed for the second time."});
 }
 
 std::uint32_t Cancelled(const tenon_cancel* cancel) noexcept {

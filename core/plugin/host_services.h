@@ -17,6 +17,7 @@ namespace tenon {
 struct HostContext {
   ThreadPool* pool = nullptr;  // outlives every open HostServices
   std::string cache_root;      // empty: $TENON_CACHE_DIR, $XDG_CACHE_HOME/tenon or ~/.cache/tenon
+  bool check = false;          // the plugin runs under checks (checked_tables.h)
 };
 
 // The table that one plugin instance gets, and the state behind it. The state is never freed: a plugin that calls late,

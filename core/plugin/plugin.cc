@@ -56,7 +56,14 @@ std::string PluginDevice::text() const { return fmt::format("{}:{}", kind, kind_
 Plugin::Plugin(const PluginLibrary* library, const HostContext& context, ConfigNode options)
     : library_(library),
       services_(context, library->id(), library->file_name(), std::move(options)),
-      label_("plugin " + library->id()) {}
+      label_("plugin " + library->id()) {
+  if (!context.check) return;
+  checked_ = CheckedTables::Make(
+      library->id(), {library->Interface<tenon_device_vtable>(), library->Interface<tenon_memory_vtable>(),
+                      library->Interface<tenon_stream_vtable>(), library->Interface<tenon_op_vtable>(),
+                      library->Interface<tenon_subgraph_vtable>(), library->Interface<tenon_collective_vtable>(),
+                      library->Interface<tenon_profiler_vtable>()});
+}
 
 Plugin::~Plugin() { Destroy(); }
 
@@ -124,12 +131,14 @@ Status Plugin::CallCreate() {
                        "{} {} said OK to create but gave no instance. Report it to the vendor.", id(), version());
   }
   instance_ = made;
+  if (checked_ != nullptr) checked_->Created(instance_);
   return Status();
 }
 
 void Plugin::Destroy() {
   if (destroyed_) return;
   destroyed_ = true;
+  if (checked_ != nullptr && instance_ != nullptr) checked_->Destroyed(instance_);
   // In a forked child the instance belongs to the parent.
   if (instance_ != nullptr && services_.Usable().ok()) {
     try {
@@ -183,7 +192,7 @@ Result<std::vector<PluginDevice>> Plugin::ListDevices() {
 
 std::vector<std::string> Plugin::KernelDeviceKinds() const {
   std::vector<std::string> kinds;
-  if (const auto* table = Interface<tenon_op_vtable>()) {
+  if (const auto* table = library_->Interface<tenon_op_vtable>()) {  // constant tables: nothing to check
     ForEachListed<tenon_kernel_def>(
         "list_kernels", table->list_kernels, instance_,
         [&kinds](const tenon_kernel_def& kernel) { kinds.emplace_back(View(kernel.device_kind)); });
@@ -194,7 +203,7 @@ std::vector<std::string> Plugin::KernelDeviceKinds() const {
 
 std::vector<std::pair<std::string, std::string>> Plugin::Operators() const {
   std::vector<std::pair<std::string, std::string>> operators;
-  if (const auto* table = Interface<tenon_op_vtable>()) {
+  if (const auto* table = library_->Interface<tenon_op_vtable>()) {
     ForEachListed<tenon_operator_def>(
         "list_operators", table->list_operators, instance_,
         [&operators](const tenon_operator_def& def) { operators.emplace_back(View(def.domain), View(def.op_type)); });

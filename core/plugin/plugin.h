@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/plugin/checked_tables.h"
 #include "core/plugin/host_services.h"
 #include "core/plugin/plugin_library.h"
 
@@ -50,7 +51,7 @@ class Plugin {
   // Table copied to the host's size: test a slot for NULL and nothing else. Null when the plugin has no such interface.
   template <class T>
   const T* Interface() const {
-    return library_->Interface<T>();
+    return checked_ != nullptr ? checked_->Interface<T>() : library_->Interface<T>();
   }
 
   // Makes the instance unless it is there: TN-PLG-081 .. 084. A key under `options:` that the plugin did not ask for is
@@ -87,6 +88,7 @@ class Plugin {
   Status CallCreate();
 
   const PluginLibrary* library_;
+  const CheckedTables* checked_ = nullptr;  // in front of the library's tables, with `check: true`
   HostServices services_;
   std::string label_;  // "plugin com.vendor.npu"
   tenon_plugin* instance_ = nullptr;

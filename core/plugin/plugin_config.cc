@@ -85,6 +85,10 @@ const ConfigTable& ConfigTableOf(const PluginsConfig*) {
           Field("trust", &T::trust,
                 "files that others could change: strict refuses, warn tells, off is silent; absent: strict in system "
                 "folders, else warn"),
+          Field("check", &T::check,
+                "look at every call between Tenon and its plugins: lifetimes of objects, capacities of structs, memory "
+                "around "
+                "buffers and workspaces; slow, for finding faults of plugins"),
       });
   return table;
 }

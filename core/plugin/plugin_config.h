@@ -34,6 +34,7 @@ struct PluginsConfig {
   std::map<std::string, std::string> pin;  // plugin id -> file
   std::map<std::string, int> priority;     // plugin id -> rank, higher wins
   std::optional<TrustPolicy> trust;        // none: strict in system folders, else warn
+  bool check = false;                      // checks between host and plugins (checked_tables.h)
   std::string file;                        // the config file, for messages; may be empty
 };
 

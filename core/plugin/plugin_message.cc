@@ -128,6 +128,31 @@ constexpr std::array kMessages = {
                       "A fault of the host or of the plugin; report it."},
     PluginMessageInfo{M::kForked, "error", "A plugin was used in a process forked after it had started.",
                       "Start worker processes before plugins, or let them start a program of their own."},
+    PluginMessageInfo{
+        M::kCheckedHandle, "error",
+        "With `plugins: {check: true}`: a call names an object that the plugin did not give, or one that was "
+        "destroyed before.",
+        "A fault of the host or of the plugin; report it with the text."},
+    PluginMessageInfo{
+        M::kCheckedStruct, "error",
+        "With `plugins: {check: true}`: a struct was written past its capacity, or is smaller than it must be.",
+        "Report it to the vendor of the plugin."},
+    PluginMessageInfo{
+        M::kCheckedGuard, "error",
+        "With `plugins: {check: true}`: memory before or past the end of a buffer or workspace was written.",
+        "Report it to the vendor of the plugin."},
+    PluginMessageInfo{M::kCheckedResult, "error",
+                      "With `plugins: {check: true}`: a call answers OK without a result, an unknown code, or an error "
+                      "without a text.",
+                      "Report it to the vendor of the plugin."},
+    PluginMessageInfo{M::kCheckedToken, "error",
+                      "With `plugins: {check: true}`: a completion token was completed twice.",
+                      "Report it to the vendor of the plugin."},
+    PluginMessageInfo{M::kCheckedInput, "error", "With `plugins: {check: true}`: a kernel changed one of its inputs.",
+                      "Report it to the vendor of the plugin."},
+    PluginMessageInfo{M::kCheckedThreads, "error",
+                      "With `plugins: {check: true}`: threads met in an object that takes one call at a time.",
+                      "A fault of the host; report it."},
 };
 
 }  // namespace
@@ -173,6 +198,14 @@ Code PluginStatusCode(PluginMessage message) {
     case M::kShutDown:
     case M::kForked:
       return Code::kFailedPrecondition;
+    case M::kCheckedHandle:
+    case M::kCheckedStruct:
+    case M::kCheckedGuard:
+    case M::kCheckedResult:
+    case M::kCheckedToken:
+    case M::kCheckedInput:
+    case M::kCheckedThreads:
+      return Code::kInternal;
     default:
       return Code::kUnavailable;
   }

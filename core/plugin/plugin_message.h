@@ -80,6 +80,14 @@ enum class PluginMessage : int {
   // life of the process
   kShutDown = 91,
   kForked = 92,
+  // what `plugins: {check: true}` finds
+  kCheckedHandle = 101,
+  kCheckedStruct = 102,
+  kCheckedGuard = 103,
+  kCheckedResult = 104,
+  kCheckedToken = 105,
+  kCheckedInput = 106,
+  kCheckedThreads = 107,
 };
 
 struct PluginMessageInfo {

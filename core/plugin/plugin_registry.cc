@@ -244,7 +244,9 @@ Status PluginRegistry::Open(Candidate* candidate) {
   }
   const ConfigNode options =
       candidate->load_entry < 0 ? ConfigNode() : config_.load[static_cast<std::size_t>(candidate->load_entry)].options;
-  candidate->plugin = std::make_unique<Plugin>(*library, options_.host, options);
+  HostContext context = options_.host;
+  context.check = config_.check;
+  candidate->plugin = std::make_unique<Plugin>(*library, context, options);
   return Status();
 }
 

@@ -42,4 +42,6 @@ void FailThrown(const char* slot, const char* what) {
   g_context->Fail(fmt::format("{} let a C++ exception out ({}); c.4 asks for a code.", slot, what));
 }
 
+void FailBreach(const Breach& breach) { g_context->Fail(breach.ToString()); }
+
 }  // namespace tenon::conform

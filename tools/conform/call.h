@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/plugin/abi_trace.h"
+#include "core/plugin/breach.h"
 #include "tools/conform/case.h"
 
 namespace tenon::conform {
@@ -21,6 +22,8 @@ void RecordCall(const std::string& line);
 void RecordResult(const std::string& result);
 // Ends the running case: `slot` let a C++ exception out.
 [[noreturn]] void FailThrown(const char* slot, const char* what);
+// Ends the running case with what the checking layer of the core saw.
+void FailBreach(const Breach& breach);
 
 template <class R, class... P, class... A>
 R Call(const char* slot, R (*fn)(P...), A&&... arguments) {

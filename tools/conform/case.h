@@ -31,7 +31,6 @@ struct Case {
 };
 
 // All cases by number.
-inline constexpr int kLastFileCase = 8;  // cases up to this one read the file and open nothing
 std::span<const Case> Cases();
 // By id ("L1.43_destroy_pending"), by number ("43") or by name ("destroy_pending"); null when there is none.
 const Case* FindCase(std::string_view text);

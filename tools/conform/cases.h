@@ -77,10 +77,49 @@ void CaptureAndReplay(Context& context);
 void ConcurrentExecute(Context& context);
 void Cancellation(Context& context);
 void NoAllocationInExecute(Context& context);
+// l2_operators.cc
+void ShapeRules(Context& context);
+void ShapeRulesWithoutDevice(Context& context);
+// l2_claims.cc
+void ConvexClaims(Context& context);
+void SameClaims(Context& context);
+void GraphPointers(Context& context);
+void SubsetOfClaim(Context& context);
+void BlobRoundTrip(Context& context);
+void ReasonsForRefusals(Context& context);
 // l2_gradient.cc
 void FiniteDifferences(Context& context);
+// l3_results.cc
+void CollectiveResults(Context& context);
+void GroupsAndCycles(Context& context);
+void TwoCommunicators(Context& context);
+void CollectiveDeterminism(Context& context);
+// l3_failures.cc
+void RankNeverArrives(Context& context);
+void RankDies(Context& context);
+void AbortFromElsewhere(Context& context);
+void MarkAllThenDestroy(Context& context);
+void DestroyCommPending(Context& context);
+void FingerprintMismatch(Context& context);
+void StoreFailures(Context& context);
 // l3_single.cc
 void TryCollectiveStructs(Context& context);
 void TryUnknownReduction(Context& context);
+
+// l4_profiler.cc
+void CorrelationIds(Context& context);
+void RecordTimes(Context& context);
+void ClockDrift(Context& context);
+void TinyBuffers(Context& context);
+void StartStopUnderLoad(Context& context);
+void FailingCollector(Context& context);
+void OffCost(Context& context);
+// l5_stress.cc
+void ApiFuzz(Context& context);
+void ShutdownWhileBusy(Context& context);
+void ExitWithoutShutdown(Context& context);
+void ForkedChild(Context& context);
+void LongRun(Context& context);
+void NeighbourHosts(Context& context);
 
 }  // namespace tenon::conform

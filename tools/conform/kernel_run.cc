@@ -436,7 +436,8 @@ std::int32_t KernelRun::ExecuteOn(KernelRun& operands, bool may_fail) {
   record.rng_key = random.key;
   record.rng_offset = random.offset;
   record.thread_budget = way_.thread_budget;
-  record.correlation_id = 7;
+  record.correlation_id = way_.correlation_id;
+  if (way_.correlation_id != 0) record.flags |= TENON_CALL_PROFILING;
   record.cancel = way_.cancel;
   tenon_token* token = nullptr;
   if ((kernel_of_.def->traits & TENON_TRAIT_ASYNC_HOST) != 0)

@@ -39,8 +39,9 @@ struct RunWay {
   std::int64_t misalign = 0;    // elements by which operands start later
   int in_place_input = -1;      // output 0 lies over this input
   RandomState random{0x1234567, 42};
-  bool use_random = false;     // else that of the call
-  std::uint8_t poison = 0xFF;  // what outputs and workspace hold before the call; NaN in every floating dtype
+  bool use_random = false;           // else that of the call
+  std::uint8_t poison = 0xFF;        // what outputs and workspace hold before the call; NaN in every floating dtype
+  std::uint64_t correlation_id = 0;  // of a profiled call; 0: none
   tenon_cancel* cancel = nullptr;
   tenon_stream* stream = nullptr;  // null: the session's
 };

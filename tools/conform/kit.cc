@@ -13,6 +13,7 @@
 #include "core/platform/process.h"
 #include "tools/cli/cli.h"
 #include "tools/conform/exceptions.h"
+#include "tools/conform/perf.h"
 #include "tools/conform/report.h"
 #include "tools/conform/runner.h"
 
@@ -21,6 +22,8 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kNotLoaded = 3;
+// Cases up to this one run also when the plugin does not load: they may say why.
+constexpr int kLastLoadCase = 15;
 
 Result<std::vector<const Case*>> Chosen(const std::vector<std::string>& only) {
   std::vector<const Case*> chosen;
@@ -75,7 +78,7 @@ std::vector<CaseResult> RunAll(const std::vector<const Case*>& cases, const Case
   std::vector<CaseResult> results;
   for (const Case* which : cases) {
     CaseResult result;
-    if (!loads && which->number > kLastFileCase) {
+    if (!loads && which->number > kLastLoadCase) {
       result.which = which;
       result.outcome = Outcome::kSkipped;
       result.message = "The plugin does not load.";
@@ -132,6 +135,8 @@ int RunKit(const KitOptions& options) {
   settings.plugin = AbsolutePath(options.plugin, CurrentFolder());
   if (::access(settings.plugin.c_str(), R_OK) != 0)
     return cli::Report(InvalidArgument("{} cannot be read.", options.plugin));
+  if (!options.perf.empty())
+    return cli::Report(ComparePerformance(settings, AbsolutePath(options.perf, CurrentFolder())));
   if (options.repro.empty()) return RunCases(options, settings);
   const Case* which = FindCase(options.repro);
   if (which == nullptr) return cli::Report(InvalidArgument("There is no case '{}'; --list prints all.", options.repro));

@@ -13,6 +13,7 @@ struct KitOptions {
   std::string exceptions;
   std::vector<std::string> plugin_options;
   std::string junit;
+  std::string perf;
   bool json = false;
   bool list = false;
   bool markdown = false;

@@ -169,9 +169,8 @@ void UnknownOption(Context& context) {
   // Every option that it knows, with a value of another type.
   for (const PluginOption& option : host.options().schema()) {
     if (option.type == "text") continue;
-    std::vector<ConfigEntry> wrong = {{option.key, Place{}, ConfigNode::Scalar("wrong", ScalarStyle::kQuoted)}};
-    if (option.key.find('.') != std::string::npos) continue;
-    FakeHost wrong_host(context, {}, ConfigNode::Map(wrong));
+    const ConfigNode wrong = WithOption({}, option.key, ConfigNode::Scalar("wrong", ScalarStyle::kQuoted));
+    FakeHost wrong_host(context, {}, wrong);
     tenon_plugin* made = nullptr;
     const std::int32_t answer = Create(context, library, wrong_host, &made, &error);
     context.Require(answer != TENON_OK && made == nullptr,

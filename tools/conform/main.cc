@@ -33,6 +33,8 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   app.add_option("--junit", options.junit, "Write the results as JUnit XML.")->type_name("FILE");
+  app.add_option("--perf", options.perf, "Compare speed with another plugin instead of running cases.")
+      ->type_name("OTHER");
   app.add_flag("--json", options.json, "Print JSON.");
   app.add_flag("--list", options.list, "Print all cases and run none.");
   app.add_flag("--markdown", options.markdown, "With --list: print the reference page docs/reference/conformance.md.");

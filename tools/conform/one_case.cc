@@ -6,6 +6,7 @@
 #include "core/plugin/plugin_library.h"
 #include "core/plugin/plugin_precheck.h"
 #include "tools/conform/cases.h"
+#include "tools/conform/perf.h"
 #include "tools/conform/runner.h"
 #include "tools/conform/session.h"
 
@@ -25,6 +26,7 @@ void Load(Context& context) {
   context.Require(instance.plugin() != nullptr, "create gave no instance.");
 }
 
+constexpr Case kMeasure = {-1, "L2", "perf", "c.17", "Measures.", Measure};
 constexpr Case kLoad = {0, "L0", "load", "e.3", "An ordinary host opens the plugin.", Load};
 
 }  // namespace
@@ -39,7 +41,7 @@ int RunOneCase(int argc, char** argv) {
   settings.record = argv[5];
   settings.long_runs = std::strcmp(argv[6], "1") == 0;
   for (int i = 7; i < argc; ++i) settings.options.emplace_back(argv[i]);
-  const Case* which = what == "load" ? &kLoad : FindCase(what);
+  const Case* which = what == "load" ? &kLoad : what == "-1" ? &kMeasure : FindCase(what);
   if (which == nullptr) return 2;
   Context context(*which, settings);
   StartRecord(&context, settings.record);

@@ -10,15 +10,32 @@
 
 namespace tenon::conform {
 
-ConfigNode OptionsOf(Context& context) {
+ConfigNode WithOption(const ConfigNode& base, std::string_view key, const ConfigNode& value) {
+  const std::size_t dot = key.find('.');
+  const std::string head(key.substr(0, dot));
   std::vector<ConfigEntry> entries;
+  ConfigNode below;
+  for (const ConfigEntry& entry : base.entries()) {
+    if (entry.key == head) {
+      below = entry.value;
+    } else {
+      entries.push_back(entry);
+    }
+  }
+  const bool last = dot == std::string_view::npos;
+  entries.push_back({head, Place{}, last ? value : WithOption(below, key.substr(dot + 1), value)});
+  return ConfigNode::Map(std::move(entries));
+}
+
+ConfigNode OptionsOf(Context& context) {
+  ConfigNode options;
   for (const std::string& text : context.settings().options) {
     const std::size_t equals = text.find('=');
     auto value = ReadFlowYaml(text.substr(equals + 1), Place{});
     if (equals == std::string::npos || !value.ok()) context.Fail(fmt::format("--option {} is not KEY=VALUE.", text));
-    entries.push_back({text.substr(0, equals), Place{}, *value});
+    options = WithOption(options, std::string_view(text).substr(0, equals), *value);
   }
-  return entries.empty() ? ConfigNode() : ConfigNode::Map(std::move(entries));
+  return options;
 }
 
 std::int32_t Create(Context& context, const Library& library, FakeHost& host, tenon_plugin** out, tenon_error* error) {
@@ -32,24 +49,34 @@ std::int32_t Create(Context& context, const Library& library, FakeHost& host, te
 
 Instance::Instance(Context& context, const HostFaults& faults)
     : context_(context), owned_(std::make_unique<Library>(context)), library_(owned_.get()) {
-  host_ = std::make_unique<FakeHost>(context, faults, OptionsOf(context));
-  tenon_error error;
-  const std::int32_t code = Create(context, *library_, *host_, &plugin_, &error);
-  if (code != TENON_OK) context.Fail(fmt::format("create answered {}: {}", code, error.message_text()));
-  if (plugin_ == nullptr) context.Fail("create answered OK but gave no instance.");
+  Start(faults);
 }
 
 Instance::Instance(Context& context, const Library& library, const HostFaults& faults)
     : context_(context), library_(&library) {
-  host_ = std::make_unique<FakeHost>(context, faults, OptionsOf(context));
+  Start(faults);
+}
+
+void Instance::Start(const HostFaults& faults) {
+  host_ = std::make_unique<FakeHost>(context_, faults, OptionsOf(context_));
   tenon_error error;
-  const std::int32_t code = Create(context, *library_, *host_, &plugin_, &error);
-  if (code != TENON_OK) context.Fail(fmt::format("create answered {}: {}", code, error.message_text()));
-  if (plugin_ == nullptr) context.Fail("create answered OK but gave no instance.");
+  const std::int32_t code = Create(context_, *library_, *host_, &plugin_, &error);
+  if (code != TENON_OK) context_.Fail(fmt::format("create answered {}: {}", code, error.message_text()));
+  if (plugin_ == nullptr) context_.Fail("create answered OK but gave no instance.");
+  const std::string_view level = context_.which().level;
+  if (level == "L0" || level == "L2") return;
+  SetBreachHandler(&FailBreach);
+  checked_ = CheckedTables::Make("under test",
+                                 {library_->Table<tenon_device_vtable>(), library_->Table<tenon_memory_vtable>(),
+                                  library_->Table<tenon_stream_vtable>(), library_->Table<tenon_op_vtable>(),
+                                  library_->Table<tenon_subgraph_vtable>(), library_->Table<tenon_collective_vtable>(),
+                                  library_->Table<tenon_profiler_vtable>()});
+  checked_->Created(plugin_);
 }
 
 void Instance::Destroy() {
   if (plugin_ == nullptr) return;
+  if (checked_ != nullptr) checked_->Destroyed(plugin_);
   Call("tenon.plugin.destroy", library_->descriptor().destroy, plugin_);
   plugin_ = nullptr;
   host_->Close();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/plugin/checked_tables.h"
 #include "tools/conform/fake_host.h"
 #include "tools/conform/library.h"
 
@@ -12,6 +13,8 @@ namespace tenon::conform {
 
 inline constexpr std::uint64_t kForever = 20'000'000'000;  // nanoseconds: longer than anything but a hang
 
+// `base` with a value at a dotted key, which reaches into maps.
+ConfigNode WithOption(const ConfigNode& base, std::string_view key, const ConfigNode& value);
 // The plugin's `options:` from the command line.
 ConfigNode OptionsOf(Context& context);
 
@@ -28,9 +31,10 @@ class Instance {
   const Library& library() const { return *library_; }
   FakeHost& host() { return *host_; }
   tenon_plugin* plugin() const { return plugin_; }
+  // The plugin's table; behind the checking layer of the core except in levels L0 and L2, which bring checks of their own.
   template <class T>
   const T* Table() const {
-    return library_->Table<T>();
+    return checked_ != nullptr ? checked_->Interface<T>() : library_->Table<T>();
   }
   // The table, or the case is skipped because the plugin does not offer the interface.
   template <class T>
@@ -45,7 +49,9 @@ class Instance {
  private:
   Context& context_;
   std::unique_ptr<Library> owned_;
+  void Start(const HostFaults& faults);
   const Library* library_;
+  const CheckedTables* checked_ = nullptr;
   std::unique_ptr<FakeHost> host_;
   tenon_plugin* plugin_ = nullptr;
 };

@@ -44,10 +44,7 @@ Work MakeHardSigmoid(const Request& request) {
 }
 
 Work MakeHardSwish(const Request& request) {
-  return Map(request, kSimple, [](float x) {
-    const float line = x / 6 + 0.5f;
-    return x * (line < 0 ? 0.0f : line > 1 ? 1.0f : line);
-  });
+  return Map(request, kSimple, [](float x) { return x <= -3 ? 0.0f : x >= 3 ? x : x * (x + 3) / 6; });
 }
 
 // Bounds are attributes before opset 11 and inputs since, which are read on the device.

@@ -34,6 +34,7 @@ inline Window WindowOf(const Request& request, sdk::Dims large, sdk::Dims small,
   window.batch = large[0];
   window.channels = large[1];
   const uint32_t spatial = large.size() - 2;
+  if (kernel.size() != spatial) Refuse("the window has ", kernel.size(), " sizes for ", spatial, " spatial axes");
   for (uint32_t i = 0; i < spatial; ++i) {
     WindowAxis& axis = window.axis[3 - spatial + i];
     axis.input = large[i + 2];

@@ -34,7 +34,7 @@ def check(kit, folder, row):
         # The exceptions of the sound plugin lie beside it, not beside the mutant.
         passed = sum(result["result"] == "passed" for result in results)
         names = ", ".join(f"{result['id']}: {result['message']}" for result in failed)
-        return code == 0 and passed > 30, f"{passed} cases pass" + (f", but {names}" if failed else "") + errors
+        return code == 0 and passed > 25, f"{passed} cases pass" + (f", but {names}" if failed else "") + errors
     number = [result["id"].split(".")[1].split("_")[0] for result in failed]
     message = failed[0]["message"] if failed else "; ".join(result["result"] + " " + result["message"] for result in results)
     # 3: an ordinary host would not load it, for the same reason.

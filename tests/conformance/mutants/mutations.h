@@ -16,5 +16,9 @@ const Mutation* FindIn(const Mutation (&mutations)[kSize], std::string_view name
 const Mutation* FindMemoryMutation(std::string_view name);
 const Mutation* FindStreamMutation(std::string_view name);
 const Mutation* FindKernelMutation(std::string_view name);
+const Mutation* FindCollectiveMutation(std::string_view name);
+const Mutation* FindClaimMutation(std::string_view name);
+const Mutation* FindLifeMutation(std::string_view name);
+const Mutation* FindProfilerMutation(std::string_view name);
 
 }  // namespace mutant

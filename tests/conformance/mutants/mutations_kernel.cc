@@ -196,7 +196,80 @@ void ThreadsChangeResult(Tables* tables) {
   };
 }
 
+// The definitions of the sound plugin with another shape rule.
+void MutateRule(Tables* tables, tenon_infer_fn rule) {
+  static tenon_infer_fn chosen = nullptr;
+  chosen = rule;
+  tables->op.list_operators = [](tenon_plugin* plugin, const tenon_operator_def** first, uint64_t* count,
+                                 uint64_t* stride, tenon_error* error) {
+    static auto* copies = new std::vector<tenon_operator_def>;
+    const int32_t code = Sound().op.list_operators(plugin, first, count, stride, error);
+    if (copies->empty()) {
+      for (uint64_t i = 0; i < *count; ++i) {
+        copies->push_back(
+            *reinterpret_cast<const tenon_operator_def*>(reinterpret_cast<const char*>(*first) + i * *stride));
+        copies->back().infer = chosen;
+      }
+    }
+    *first = copies->data();
+    *stride = sizeof(tenon_operator_def);
+    return code;
+  };
+}
+
+// Copies dims of the input, the last one changed by `last`.
+template <class F>
+int32_t InferWith(const tenon_infer_api* api, tenon_infer* infer, F&& last) {
+  tenon_dim dims[8] = {};
+  const int32_t rank = api->input_rank(infer, 0);
+  if (rank < 1 || rank > 8) return TENON_INVALID_ARGUMENT;
+  for (int32_t axis = 0; axis < rank; ++axis) api->input_dim(infer, 0, static_cast<uint32_t>(axis), &dims[axis]);
+  dims[rank - 1] = last(dims[rank - 1]);
+  return api->set_output(infer, 0, TENON_DTYPE_F32, rank, dims);
+}
+
+// Twice the truth: the kernel leaves half of the output unwritten.
+void RulePromisesMore(Tables* tables) {
+  MutateRule(tables, [](const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
+    return InferWith(api, infer, [](tenon_dim dim) { return dim; });
+  });
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    // The sound kernel counts by the output; it must not read past its input.
+    const tenon_tensor& out = Out(call, 0);
+    std::vector<int64_t> dims(out.dims, out.dims + out.rank);
+    if (!dims.empty() && Elements(out) == Elements(In(call, 0)) && call->input_count == 1) dims.back() /= 2;
+    tenon_tensor half = out;
+    half.dims = dims.data();
+    tenon_kernel_call mine = *call;
+    mine.outputs = &half;
+    return RunSound(kernel, &mine, error);
+  };
+}
+
+// Right for known dims, another answer for symbols.
+void RuleDiffersWithSymbols(Tables* tables) {
+  MutateRule(tables, [](const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
+    return InferWith(api, infer, [api, infer](tenon_dim dim) {
+      const tenon_dim two = {2, 0, TENON_DIM_KNOWN};
+      tenon_dim result = dim;
+      if ((dim.flags & TENON_DIM_KNOWN) != 0) api->dim_op(infer, TENON_DIM_FLOOR_DIV, dim, two, &result);
+      return result;
+    });
+  });
+}
+
+// Each call gives another answer.
+void RuleForgets(Tables* tables) {
+  MutateRule(tables, [](const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
+    static int64_t calls = 0;
+    return InferWith(api, infer, [](tenon_dim) { return tenon_dim{++calls, 0, TENON_DIM_KNOWN}; });
+  });
+}
+
 constexpr Mutation kMutations[] = {
+    {"rule_promises_more", RulePromisesMore},
+    {"rule_differs_with_symbols", RuleDiffersWithSymbols},
+    {"rule_forgets", RuleForgets},
     {"ignores_stride", IgnoresStride},
     {"misses_tail", MissesTail},
     {"swallows_nan", SwallowsNan},

@@ -196,6 +196,8 @@ constexpr Mutation kMutations[] = {
     {"none", None},
     {"exports_more", None},         // its link is broken, not its code
     {"note_says_otherwise", None},  // its note is
+    {"binds_late", None},
+    {"looks_elsewhere", None},
     {"query_leaks", QueryLeaks},
     {"query_moves", QueryMoves},
     {"query_reads_past_host", QueryReadsPastHost},
@@ -225,7 +227,8 @@ constexpr Mutation kMutations[] = {
 
 const Mutation* FindMutation(std::string_view name) {
   if (const Mutation* found = FindIn(kMutations, name)) return found;
-  for (const auto find : {FindMemoryMutation, FindStreamMutation, FindKernelMutation}) {
+  for (const auto find : {FindMemoryMutation, FindStreamMutation, FindKernelMutation, FindCollectiveMutation,
+                          FindClaimMutation, FindLifeMutation, FindProfilerMutation}) {
     if (const Mutation* found = find(name)) return found;
   }
   return nullptr;
