@@ -38,78 +38,124 @@ class LegacyPlugin final : public sdk::Plugin {
  public:
   int32_t Start(const tenon_create_args&, sdk::Error& error) override {
     int64_t count = 0;
-    int32_t code = host().Option("count", 0, 0, 1000, "number of libraries", count, error);
-    for (int64_t i = 0; code == TENON_OK && i < count; ++i) code = OpenLibrary("libraries." + std::to_string(i), error);
+    const int32_t code = host().Option("count", 0, 0, 1000, "number of libraries", count, error);
     if (code != TENON_OK) return code;
-    for (const Operator& op : tables_.operators) {
-      tables_.defs.push_back(op.def());
-      tables_.kernels.push_back(op.kernel());
+    std::vector<Library> libraries;
+    std::string key;
+    for (int64_t i = 0; i < count; ++i) {
+      libraries.push_back(OpenLibrary("libraries." + std::to_string(i)));
+      key += libraries.back().key;
     }
+    auto known = AllTables().find(key);
+    if (known == AllTables().end()) known = AllTables().emplace(key, MakeTables(libraries)).first;
+    tables_ = &known->second;
     return TENON_OK;
   }
 
-  const std::vector<tenon_operator_def>& defs() const { return tables_.defs; }
-  const std::vector<tenon_kernel_def>& kernels() const { return tables_.kernels; }
+  const std::vector<tenon_operator_def>& defs() const { return tables_->defs; }
+  const std::vector<tenon_kernel_def>& kernels() const { return tables_->kernels; }
 
  private:
-  int32_t OpenLibrary(const std::string& key, sdk::Error& error) {
-    std::string_view path, abi;
-    int32_t code = host().Option(key + ".path", "", "the library", path, error);
-    if (code != TENON_OK) return code;
-    code = host().Option(key + ".string_abi", "auto", "std::string of the library: auto, old or cxx11", abi, error);
-    if (code != TENON_OK) return code;
-    if (abi != "auto" && abi != "old" && abi != "cxx11")
-      return error.Fail(TENON_INVALID_ARGUMENT, "Option string_abi is '", abi, "'; it can be auto, old or cxx11.");
-    const std::string file(path.substr(path.rfind('/') + 1));
-    void* handle = dlopen(std::string(path).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (handle == nullptr) return error.Fail(TENON_UNAVAILABLE, "Cannot open ", path, ": ", dlerror());
-    const ExportedSymbols symbols = ReadSymbols(handle);
-    const std::vector<std::string> names = OperatorNames(symbols.functions);
-    if (names.empty()) return error.Fail(TENON_NOT_FOUND, file, " exports no C function that could be an operator.");
-    const StringAbi string_abi = abi == "old"     ? StringAbi::kOld
-                                 : abi == "cxx11" ? StringAbi::kCxx11
-                                                  : symbols.string_abi;
-    for (const std::string& name : names) AddOperator(key, name, file, handle, string_abi, error);
-    for (const auto& [forward, backward] : gradients_) SetGradient(*forward, backward, file);
-    gradients_.clear();
-    return TENON_OK;
+  // What hosts may read as long as the library is mapped, so it is never freed; instances with the same libraries and
+  // signatures share it.
+  struct Tables {
+    std::deque<Operator> operators, backwards;  // addresses stay
+    std::vector<tenon_operator_def> defs;
+    std::vector<tenon_kernel_def> kernels;
+  };
+  static std::map<std::string, Tables>& AllTables() {
+    static auto* const all = new std::map<std::string, Tables>;
+    return *all;
   }
 
-  void AddOperator(const std::string& key, const std::string& name, const std::string& file, void* handle,
-                   StringAbi string_abi, sdk::Error& error) {
-    for (const Operator& other : tables_.operators) {
-      if (other.name() == name)
-        throw sdk::Failure(TENON_ALREADY_EXISTS, "Operator ", name, " is in ", other.file(), " and in ", file, ".");
-    }
+  struct Library {
+    std::string file;
+    void* handle = nullptr;
+    StringAbi string_abi{};
+    std::vector<std::pair<std::string, std::string>> signatures;  // by operator
+    std::string key;                                              // all that its tables depend on
+  };
+
+  std::string_view Text(const std::string& key, std::string_view fallback, std::string_view help) const {
     std::string_view text;
-    const int32_t code = host().Option(key + ".operators." + name, "",
-                                       "its operands and attributes: (x, w) -> (y) {alpha: float = 1}", text, error);
-    if (code != TENON_OK) throw sdk::Failure(code);
-    const auto function = [&](const std::string& symbol) { return dlsym(handle, symbol.c_str()); };
+    sdk::Error error(host().api(), nullptr);
+    const int32_t code = host().Option(key, fallback, help, text, error);
+    if (code != TENON_OK) throw sdk::Failure(code, "Option ", key, " needs a text.");
+    return text;
+  }
+
+  Library OpenLibrary(const std::string& key) const {
+    Library library;
+    const std::string path(Text(key + ".path", "", "the library"));
+    const std::string_view abi = Text(key + ".string_abi", "auto", "std::string of the library: auto, old or cxx11");
+    if (abi != "auto" && abi != "old" && abi != "cxx11")
+      throw sdk::Failure(TENON_INVALID_ARGUMENT, "Option string_abi is '", abi, "'; it can be auto, old or cxx11.");
+    library.file = path.substr(path.rfind('/') + 1);
+    library.handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library.handle == nullptr) throw sdk::Failure(TENON_UNAVAILABLE, "Cannot open ", path, ": ", dlerror());
+    const ExportedSymbols symbols = ReadSymbols(library.handle);
+    library.string_abi = abi == "old" ? StringAbi::kOld : abi == "cxx11" ? StringAbi::kCxx11 : symbols.string_abi;
+    library.key = path + '\n' + (library.string_abi == StringAbi::kOld ? "old" : "cxx11");
+    for (const std::string& name : OperatorNames(symbols.functions)) {
+      const std::string text(
+          Text(key + ".operators." + name, "", "its operands and attributes: (x, w) -> (y) {alpha: float = 1}"));
+      library.key += '\n' + name + ' ' + text;
+      library.signatures.emplace_back(name, text);
+    }
+    if (library.signatures.empty())
+      throw sdk::Failure(TENON_NOT_FOUND, library.file, " exports no C function that could be an operator.");
+    return library;
+  }
+
+  static Tables MakeTables(const std::vector<Library>& libraries) {
+    Tables tables;
+    for (const Library& library : libraries) {
+      std::map<Operator*, std::string> gradients;
+      for (const auto& [name, signature] : library.signatures) {
+        Operator& op = AddOperator(library, name, signature, tables);
+        if (!op.signature().gradient.empty()) gradients.emplace(&op, op.signature().gradient);
+      }
+      for (const auto& [forward, backward] : gradients) SetGradient(*forward, backward, tables);
+    }
+    for (const Operator& op : tables.operators) {
+      tables.defs.push_back(op.def());
+      tables.kernels.push_back(op.kernel());
+    }
+    return tables;
+  }
+
+  static Operator& AddOperator(const Library& library, const std::string& name, const std::string& signature,
+                               Tables& tables) {
+    for (const Operator& other : tables.operators) {
+      if (other.name() == name)
+        throw sdk::Failure(TENON_ALREADY_EXISTS, "Operator ", name, " is in ", other.file(), " and in ", library.file,
+                           ".");
+    }
+    const auto function = [&](const std::string& symbol) { return dlsym(library.handle, symbol.c_str()); };
     Functions functions;
     functions.run = reinterpret_cast<RunFunction>(function(name));
     functions.init = reinterpret_cast<InitFunction>(function(name + "Init"));
     functions.infer_shape = reinterpret_cast<AnyFunction>(function(name + "InferShape"));
     functions.infer_type = reinterpret_cast<AnyFunction>(function(name + "InferType"));
-    Operator& op = tables_.operators.emplace_back(name, file, functions, string_abi, ParseSignature(text));
-    if (!op.signature().gradient.empty()) gradients_.emplace(&op, op.signature().gradient);
+    return tables.operators.emplace_back(name, library.file, functions, library.string_abi, ParseSignature(signature));
   }
 
   // A backward operator without a signature of its own gets the one that its place demands.
-  void SetGradient(Operator& forward, const std::string& backward, const std::string& file) {
-    const auto found = std::find_if(tables_.operators.begin(), tables_.operators.end(),
+  static void SetGradient(Operator& forward, const std::string& backward, Tables& tables) {
+    const std::string& file = forward.file();
+    const auto found = std::find_if(tables.operators.begin(), tables.operators.end(),
                                     [&](const Operator& op) { return op.name() == backward && op.file() == file; });
-    if (found == tables_.operators.end())
+    if (found == tables.operators.end())
       throw sdk::Failure(TENON_NOT_FOUND, file, " exports no function ", backward, ", which is to be the gradient of ",
                          forward.name(), ".");
     if (forward.signature().inputs.empty())
       throw sdk::Failure(TENON_INVALID_ARGUMENT, "The signature of ", forward.name(),
                          " names a gradient and no inputs; a gradient needs to know them.");
-    Operator& made = tables_.backwards.emplace_back(found->name() + ".of." + forward.name(), file, found->functions(),
-                                                    found->string_abi(), BackwardOf(forward.signature()));
+    Operator& made = tables.backwards.emplace_back(found->name() + ".of." + forward.name(), file, found->functions(),
+                                                   found->string_abi(), BackwardOf(forward.signature()));
     forward.SetGradient(made);
-    tables_.defs.push_back(made.def());
-    tables_.kernels.push_back(made.kernel());
+    tables.defs.push_back(made.def());
+    tables.kernels.push_back(made.kernel());
   }
 
   static Signature BackwardOf(const Signature& forward) {
@@ -126,19 +172,7 @@ class LegacyPlugin final : public sdk::Plugin {
     return backward;
   }
 
-  // What hosts may read as long as the library is mapped, so it is never freed.
-  struct Tables {
-    std::deque<Operator> operators, backwards;  // addresses stay
-    std::vector<tenon_operator_def> defs;
-    std::vector<tenon_kernel_def> kernels;
-  };
-  static Tables& NewTables() {
-    static auto* const all = new std::vector<std::unique_ptr<Tables>>;
-    return *all->emplace_back(std::make_unique<Tables>());
-  }
-
-  Tables& tables_ = NewTables();
-  std::map<Operator*, std::string> gradients_;
+  Tables* tables_ = nullptr;
 };
 
 // Lists of an instance; without one there is nothing to list.
