@@ -207,6 +207,29 @@ TEST(Profile, AFileThatCannotBeWrittenIsFoundFirst) {
   EXPECT_NE(dry.err.find("--dry-run trains nothing"), std::string::npos) << dry.err;
 }
 
+// L4.87: whatever the profiler of a plugin does, the run goes on, with one warning, and the others are recorded.
+TEST(Profile, AFailingProfilerIsAWarning) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"start", "The counters are taken."},       {"clock", "The clock stopped."},
+      {"stop", "The device went away."},          {"garbage", "came back broken or not at all"},
+      {"kept", "came back broken or not at all"}, {"records", "have times that do not fit the run"},
+  };
+  for (const auto& one : kCases) {
+    const RunCase run(std::string(kSmall) + "plugins: {load: [{path: " +
+                      testing_support::ToolPath("../fixtures/failing_profiler/failing_profiler.so") +
+                      ", options: {at: " + one.first + "}}]}\n");
+    const std::string path = run.folder() / "t.json";
+    const ToolResult result = run.Train({}, {"--profile", path});
+    ASSERT_EQ(result.exit_code, 0) << one.first << result.err;
+    const std::size_t first = result.err.find(one.second);
+    EXPECT_NE(first, std::string::npos) << one.first << ": " << result.err;
+    EXPECT_EQ(result.err.find(one.second, first + 1), std::string::npos) << "told twice: " << result.err;
+    const auto trace = ReadTrace(path);
+    EXPECT_EQ(CheckTrace(trace), std::vector<std::string>{}) << one.first;
+    EXPECT_GT(Categories(trace)["kernel"], 0) << one.first;
+  }
+}
+
 // A run that fails writes what it has.
 TEST(Profile, AFailedRunHasATraceToo) {
   const RunCase run(kSmall);
