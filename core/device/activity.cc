@@ -1,8 +1,20 @@
 #include "core/device/activity.h"
 
+#include <array>
+#include <atomic>
+
 namespace tenon {
 
-ActivityLog::ActivityLog(std::int64_t limit_bytes) : limit_bytes_(limit_bytes) {
+namespace {
+
+std::uint64_t NextSerial() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1) + 1;
+}
+
+}  // namespace
+
+ActivityLog::ActivityLog(std::int64_t limit_bytes) : serial_(NextSerial()), limit_bytes_(limit_bytes) {
   static constexpr std::array<const char*, kPlainActivities> kNames = {
       "step",         "evaluation",     "checkpoint",  "compile", "data wait", "copy to device",
       "copy to host", "copy on device", "device wait", "forward", "backward",  "update"};

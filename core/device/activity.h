@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -56,6 +55,8 @@ struct Activity {
 class ActivityLog {
  public:
   explicit ActivityLog(std::int64_t limit_bytes);
+  // Differs from that of every other log of the process; never 0.
+  std::uint64_t serial() const { return serial_; }
 
   // The number of a node's info.
   std::uint32_t Define(ActivityInfo info);
@@ -85,6 +86,7 @@ class ActivityLog {
   static constexpr std::size_t kBlock = 1024;
   bool Grow();
 
+  const std::uint64_t serial_;
   std::int64_t limit_bytes_;
   std::vector<ActivityInfo> infos_;
   std::vector<std::unique_ptr<Activity[]>> blocks_;

@@ -17,8 +17,8 @@ ActivityInfo InfoOf(const EagerPlan& plan, const EagerCall& call) {
 }
 
 std::uint32_t ActivityOf(ActivityLog& log, EagerPlan& plan, const EagerCall& call) {
-  if (plan.described_in != &log) plan.described.clear();
-  plan.described_in = &log;
+  if (plan.described_in != log.serial()) plan.described.clear();
+  plan.described_in = log.serial();
   for (const EagerPlan::Described& known : plan.described) {
     if (known.site != call.site || known.phase != call.phase) continue;
     // A site may have gone, and another one may stand where it was.

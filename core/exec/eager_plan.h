@@ -59,14 +59,14 @@ struct EagerPlan {
   std::vector<tenon_tensor> views;  // inputs, then outputs; addresses are set at each call
   std::vector<Tensor> reference_inputs, reference_outputs;
 
-  // Activities of its calls in the log `described_in`, by site and phase.
+  // Activities of its calls in the log of the serial `described_in`, by site and phase.
   struct Described {
     const EagerSite* site;
     ActivityKind phase;
     std::uint32_t info;
   };
   std::vector<Described> described;
-  const ActivityLog* described_in = nullptr;
+  std::uint64_t described_in = 0;
 };
 
 // Makes plans; the slow path of an engine.

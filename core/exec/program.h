@@ -140,8 +140,8 @@ class Program {
   std::vector<FedInput> feeds_;
   std::map<std::string, int, std::less<>> feed_names_;
   std::vector<std::uint64_t> random_keys_;  // by node
-  std::vector<std::uint32_t> activities_;   // by step, in the log below
-  const ActivityLog* described_in_ = nullptr;
+  std::vector<std::uint32_t> activities_;   // by step, in the log of the serial below
+  std::uint64_t described_in_ = 0;
 };
 
 }  // namespace tenon::exec

@@ -45,12 +45,12 @@ void Program::DefineActivities(ActivityLog& log) {
     }
     activities_.push_back(log.Define(std::move(info)));
   }
-  described_in_ = &log;
+  described_in_ = log.serial();
 }
 
 Status Program::RunProfiled(std::size_t begin, std::size_t end, const RunOptions& options) {
   ActivityLog& log = *device_.activity();
-  if (described_in_ != &log) DefineActivities(log);
+  if (described_in_ != log.serial()) DefineActivities(log);
   std::int64_t start = MonotonicRawNs();
   for (std::size_t i = begin; i < end; ++i) {
     Step& step = steps_[i];

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/exec/eager.h"
 #include "tests/unit/exec/open_runtime.h"
 
 namespace tenon::profile {
@@ -54,6 +55,27 @@ TEST_F(SessionTest, OneAfterTheOther) {
     CopyOnce();
     session.Stop();
     EXPECT_EQ(Copies(session.MakeTimeline()), 1) << round;
+  }
+}
+
+// What operators and programs have noted of an earlier log must not be used with a later one, also where that lies in the
+// same memory.
+TEST_F(SessionTest, OperatorsAreNamedAnewInEachSession) {
+  exec::EagerEngine engine(runtime_->target(), {});
+  auto x = engine.FromHost(Tensor::Scalar(1.5F));
+  ASSERT_TRUE(x.ok());
+  for (int round = 0; round < 20; ++round) {
+    const auto session = std::make_unique<Session>(*runtime_, 1 << 20);
+    ASSERT_TRUE(engine.Apply(round % 2 == 0 ? "Exp" : "Relu", {*x}).ok());
+    session->Stop();
+    const Timeline timeline = session->MakeTimeline();
+    std::vector<std::string> ops;
+    for (const Event& event : timeline.events) {
+      ASSERT_LT(event.info, timeline.infos.size());
+      if (event.record_kind == 0 && IsNode(timeline.infos[event.info].kind))
+        ops.push_back(timeline.infos[event.info].op);
+    }
+    EXPECT_EQ(ops, std::vector<std::string>{round % 2 == 0 ? "Exp" : "Relu"}) << round;
   }
 }
 
