@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/base/text.h"
+#include "core/exec/call_stream.h"
 #include "core/passes/pass.h"
 
 namespace tenon::exec {
@@ -217,7 +218,6 @@ void EagerPlanner::PrepareCall(EagerPlan& plan) {
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) add_view(plan.outputs[i], layout(inputs + i));
   tenon_kernel_call& call = plan.call;
   call = TENON_INIT(tenon_kernel_call);
-  call.stream = device.stream();
   call.inputs = plan.views.data();
   call.input_count = static_cast<std::uint32_t>(inputs);
   call.input_stride = sizeof(tenon_tensor);
@@ -230,6 +230,7 @@ void EagerPlanner::PrepareCall(EagerPlan& plan) {
     const auto& kernel = static_cast<const PluginKernel&>(*plan.kernel);
     plan.execute = kernel.vtable().execute;
     plan.handle = kernel.handle();
+    SetStream(kernel, device, call);
     call.math_flags = kernel.math_flags();
     if (kernel.no_op() && plan.updates.empty()) plan.kind = EagerPlan::Kind::kNothing;
     return;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 
+#include "core/exec/call_stream.h"
 #include "core/exec/random_key.h"
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
@@ -326,7 +327,6 @@ void Program::AddPluginStep(graph::NodeId id, const PluginKernel* kernel, Step s
   }
   tenon_kernel_call& call = step.call;
   call = TENON_INIT(tenon_kernel_call);
-  call.stream = device_.stream();
   call.input_count = static_cast<std::uint32_t>(step.inputs);
   call.input_stride = sizeof(tenon_tensor);
   call.output_count = static_cast<std::uint32_t>(step.outputs);
@@ -336,7 +336,10 @@ void Program::AddPluginStep(graph::NodeId id, const PluginKernel* kernel, Step s
     call.workspace = arena_->address() + static_cast<std::uint64_t>(workspace);
     call.workspace_bytes = static_cast<std::uint64_t>(compilation_.kernels[Index(id)]->workspace_bytes());
   }
-  if (kernel != nullptr) call.math_flags = kernel->math_flags();
+  if (kernel != nullptr) {
+    SetStream(*kernel, device_, call);
+    call.math_flags = kernel->math_flags();
+  }
   if (compilation_.training()) call.math_flags |= TENON_MATH_TRAINING;
   call.thread_budget = threads_;
   steps_.push_back(step);

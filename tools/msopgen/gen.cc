@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/text.h"
-#include "tools/cli/cli.h"
 #include "msopgen_builtin_operators.h"
+#include "tools/cli/cli.h"
 #include "tools/msopgen/names.h"
 #include "tools/msopgen/operator_model.h"
 #include "tools/msopgen/write_files.h"
@@ -79,6 +79,11 @@ Result<std::vector<std::string>> UnitsOf(const std::string& text) {
   return units;
 }
 
+// A stated kind that the operands do not allow.
+void CheckKinds(const std::vector<Operator>& operators, Findings& findings) {
+  for (const Operator& op : operators) ChooseFormula(op, LayoutOf(op), findings);
+}
+
 // Combinations whose inputs are those of an earlier one can never be chosen.
 void DropUnreachable(Operator& op, Findings& findings) {
   const Layout layout = LayoutOf(op);
@@ -102,8 +107,9 @@ void DropUnreachable(Operator& op, Findings& findings) {
 void NoteBuiltin(const Operator& op, const std::string& domain, Findings& findings) {
   for (const std::string_view known : kBuiltinOperators) {
     if (op.op != known) continue;
-    findings.Note(op.place, fmt::format("Tenon has an operator of the name {} too; yours is {}.{}, told apart by its domain.",
-                                        op.type, domain, op.type));
+    findings.Note(op.place,
+                  fmt::format("Tenon has an operator of the name {} too; yours is {}.{}, told apart by its domain.",
+                              op.type, domain, op.type));
   }
 }
 
@@ -178,6 +184,7 @@ Status Gen(const GenOptions& options, bool* found) {
   TENON_ASSIGN(const JsonNode root, ReadJsonFile(options.input));
   Findings findings(options.input);
   std::vector<Operator> operators = ReadOperators(root, findings);
+  CheckKinds(operators, findings);
   if (findings.good()) TENON_TRY(Select(operators, options.op, options.input));
   const bool add = options.mode == 1;
   Project project;
@@ -224,6 +231,7 @@ int RunCheck(const std::string& input, bool json) {
   if (!root.ok()) return cli::Report(root.status());
   Findings findings(input);
   std::vector<Operator> operators = ReadOperators(*root, findings);
+  CheckKinds(operators, findings);
   nlohmann::ordered_json described = nlohmann::ordered_json::array();
   for (Operator& op : operators) {
     if (!findings.good()) break;

@@ -74,8 +74,8 @@ class Reader {
     for (const JsonMember& member : object.members) {
       const auto earlier = seen.emplace(member.name, member.place);
       if (!earlier.second) {
-        findings_.Error(member.place, fmt::format("The key '{}' of {} is there twice, first in line {}.", member.name,
-                                                  what, earlier.first->second.line));
+        findings_.Error(member.place, fmt::format("{} has the key '{}' twice, first in line {}.", what, member.name,
+                                                  earlier.first->second.line));
       } else if (std::find(known.begin(), known.end(), member.name) == known.end()) {
         const std::string nearest = NearestName(member.name, known);
         findings_.Error(member.place, fmt::format("{} has no key '{}'.{}", what, member.name,

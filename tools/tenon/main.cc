@@ -8,6 +8,7 @@
 #include "tools/tenon/doctor.h"
 #include "tools/tenon/graph.h"
 #include "tools/tenon/op.h"
+#include "tools/tenon/op_build.h"
 #include "tools/tenon/op_info.h"
 #include "tools/tenon/plugin.h"
 #include "tools/tenon/plugin_abi.h"
@@ -135,6 +136,15 @@ void AddOp(CLI::App& app, Command& command) {
       ->required();
   info->add_flag("--json", info_options->json, "Print JSON.");
   info->callback([info_options, &command] { command = [info_options] { return RunOpInfo(*info_options); }; });
+
+  CLI::App* build = group->add_subcommand("build", "Compile one file of C++ that defines operators as a plugin.");
+  const auto build_options = std::make_shared<OpBuildOptions>();
+  build->add_option("FILE", build_options->source, "The file, with TENON_SDK_PLUGIN or TENON_PLUGIN_NOTE in it.")
+      ->required();
+  build->add_option("-o,--output", build_options->output, "The plugin; by default the file's name with .so.");
+  build->add_option("--compiler", build_options->compiler, "The compiler; by default $CXX, or c++.");
+  build->add_flag("--verbose", build_options->verbose, "Print the call of the compiler.");
+  build->callback([build_options, &command] { command = [build_options] { return RunOpBuild(*build_options); }; });
 }
 
 void AddPlugin(CLI::App& app, Command& command) {
