@@ -58,7 +58,7 @@ Status RefuseExisting(const fs::path& folder, const Files& files, const std::vec
   if (there.empty()) return {};
   const std::size_t more = there.size() > 8 ? there.size() - 8 : 0;
   there.resize(there.size() - more);
-  return Error(Code::kAlreadyExists,
+  return Error(Code::kInvalidArgument,
                "{} holds {}{} already; nothing was written. Choose another folder, or add an operator "
                "to the project there with -m 1.",
                folder.string(), JoinAnd(there), more > 0 ? fmt::format(" and {} more of these files", more) : "");
@@ -71,7 +71,7 @@ Status WriteFiles(const std::string& folder, const Files& files, const std::vect
   const fs::path target = fs::absolute(folder).lexically_normal() / "";
   const fs::path root = target.parent_path();
   if (fs::exists(root) && !fs::is_directory(root))
-    return Error(Code::kAlreadyExists, "{} is there already and is no folder.", root.string());
+    return InvalidArgument("{} is there already and is no folder.", root.string());
   TENON_TRY(RefuseExisting(root, files, replaced));
   fs::create_directories(root.parent_path(), failed);
   if (failed) return Failed(root.parent_path(), failed);
