@@ -133,7 +133,8 @@ Result<Buffer> Device::Allocate(std::int64_t bytes, std::uint32_t hint) {
 
 void Device::Free(tenon_buffer* buffer, std::int64_t bytes) {
   current_bytes_ -= bytes;
-  if (buffer != nullptr) CallAbi("tenon.memory", "free", plugin_.memory->free, buffer, nullptr);
+  // Behind the work on the stream, which may still use it.
+  if (buffer != nullptr) CallAbi("tenon.memory", "free", plugin_.memory->free, buffer, stream_);
 }
 
 Result<LayoutFacts> Device::Facts(std::uint32_t layout, DType dtype, const Shape& shape) const {
@@ -220,8 +221,7 @@ Status Device::CopyFromHost(const void* source, std::uint64_t target, std::int64
     ++copies_.to_device;
     copies_.to_device_bytes += bytes;
   }
-  TENON_TRY(Copy(nullptr, reinterpret_cast<std::uint64_t>(source), space_, target, bytes));
-  return Synchronize();
+  return Copy(nullptr, reinterpret_cast<std::uint64_t>(source), space_, target, bytes);
 }
 
 Status Device::CopyToHost(std::uint64_t source, void* target, std::int64_t bytes) {
@@ -238,9 +238,8 @@ Status Device::Store(const Tensor& source, std::uint32_t layout, std::uint64_t t
   TENON_ASSIGN(const Buffer staged, Allocate(source.bytes(), TENON_ALLOC_TEMPORARY));
   TENON_TRY(CopyFromHost(source.raw(), staged.address(), source.bytes()));
   const Shape shape = source.shape();
-  TENON_TRY(Reorder(ViewOf(source.dtype(), shape, TENON_LAYOUT_STRIDED, staged.address(), host_accessible_),
-                    ViewOf(source.dtype(), shape, layout, target, host_accessible_)));
-  return Synchronize();
+  return Reorder(ViewOf(source.dtype(), shape, TENON_LAYOUT_STRIDED, staged.address(), host_accessible_),
+                 ViewOf(source.dtype(), shape, layout, target, host_accessible_));
 }
 
 Result<Tensor> Device::Load(DType dtype, const Shape& shape, std::uint32_t layout, std::uint64_t source) {

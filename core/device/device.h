@@ -84,10 +84,11 @@ class Device {
   // Enqueued on the compute stream; the views must be on this device.
   Status Reorder(const tenon_tensor& source, const tenon_tensor& target);
   Status CopyOnDevice(std::uint64_t source, std::uint64_t target, std::int64_t bytes);
-  // Done when they return.
+  // Enqueued; the source may change when it returns.
   Status CopyFromHost(const void* source, std::uint64_t target, std::int64_t bytes);
+  // Done when it returns, and everything that was enqueued before.
   Status CopyToHost(std::uint64_t source, void* target, std::int64_t bytes);
-  // A tensor in any layout to and from row-major host memory; done when they return.
+  // A tensor in any layout from row-major host memory, enqueued like CopyFromHost, and to it, done when it returns.
   Status Store(const Tensor& source, std::uint32_t layout, std::uint64_t target);
   Result<Tensor> Load(DType dtype, const Shape& shape, std::uint32_t layout, std::uint64_t source);
 

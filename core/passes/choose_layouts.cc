@@ -22,8 +22,8 @@ class LayoutChooser {
   Result<bool> Run() {
     state_.layout.assign(static_cast<std::size_t>(graph_.num_values()), graph::kStrided);
     TENON_TRY(CollectOffers());
-    if (!AnyChoice()) return Materialise();
     PinKept();
+    if (!AnyChoice() && !AnyPinnedElsewhere()) return Materialise();
     for (const NodeId id : live_) Choose(id, /*look_at_readers=*/false);
     ChooseKept();
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
@@ -83,6 +83,11 @@ class LayoutChooser {
                std::any_of(signature.outputs.begin(), signature.outputs.end(), nonzero);
       });
     });
+  }
+
+  // Has another program put a parameter or state into a layout of the device?
+  bool AnyPinnedElsewhere() const {
+    return std::any_of(state_.layout.begin(), state_.layout.end(), [](LayoutId id) { return id != graph::kStrided; });
   }
 
   void PinKept() {
