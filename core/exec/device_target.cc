@@ -61,16 +61,20 @@ const KernelEntry* DeviceTarget::Select(const graph::KernelQuery& query, std::ve
   return nullptr;
 }
 
-bool DeviceTarget::ReferenceRuns(const graph::KernelQuery& query) const {
-  return device_.host_accessible() && device_.inline_streams() && query.def != nullptr &&
-         query.def->reference() != nullptr;
+Result<std::unique_ptr<graph::PlannedKernel>> DeviceTarget::Reference(const graph::KernelQuery& query,
+                                                                      const std::vector<std::string>& refusals) const {
+  const bool reads = device_.host_accessible() && device_.inline_streams();
+  const bool defined = query.def != nullptr && query.def->reference() != nullptr;
+  if (!defined || (!reads && !options_.host_fallback)) return NoKernel(query, refusals);
+  return std::unique_ptr<graph::PlannedKernel>(
+      new ReferenceKernel(*query.def, query.outputs.size(), reads ? "" : Join(refusals, "; ")));
 }
 
 Status DeviceTarget::NoKernel(const graph::KernelQuery& query, const std::vector<std::string>& refusals) const {
   const std::string name = query.domain.empty() ? query.type : query.domain + "." + query.type;
-  Status status =
-      Error(Code::kUnavailable, "Device '{}' cannot run operator {}: {}.", device_.kind(), name, Join(refusals, "; "));
-  return status;
+  const bool could = query.def != nullptr && query.def->reference() != nullptr && !options_.host_fallback;
+  return Error(Code::kUnavailable, "Device '{}' cannot run operator {}: {}.{}", device_.kind(), name,
+               Join(refusals, "; "), could ? " With 'fallback: warn' or 'allow' it runs on the host." : "");
 }
 
 std::vector<std::string> DeviceTarget::Refusals(const graph::KernelQuery& query) {
@@ -109,7 +113,7 @@ Result<graph::LayoutOffer> DeviceTarget::Offer(const graph::KernelQuery& query) 
   const KernelEntry* entry = Select(query, &refusals);
   OfferSink collected{{}, query.inputs.size(), query.outputs.size()};
   if (entry == nullptr) {
-    if (!ReferenceRuns(query)) return NoKernel(query, refusals);
+    TENON_TRY(Reference(query, refusals));
     collected.offer.signatures.push_back(StridedSignature(query));
     return std::move(collected.offer);
   }
@@ -135,10 +139,7 @@ Result<std::unique_ptr<graph::PlannedKernel>> DeviceTarget::Plan(const graph::Ke
                                                                  std::span<const graph::LayoutId> outputs) {
   std::vector<std::string> refusals;
   const KernelEntry* entry = Select(query, &refusals);
-  if (entry == nullptr) {
-    if (!ReferenceRuns(query)) return NoKernel(query, refusals);
-    return std::unique_ptr<graph::PlannedKernel>(new ReferenceKernel(*query.def, query.outputs.size()));
-  }
+  if (entry == nullptr) return Reference(query, refusals);
   TENON_ASSIGN(auto kernel, PluginKernel::Make(*entry, query, inputs, outputs, device_, options_));
   return std::unique_ptr<graph::PlannedKernel>(std::move(kernel));
 }

@@ -12,7 +12,7 @@
 namespace tenon::exec {
 
 // The device as passes and the eager executor see it: which kernel runs an operator, in which layouts, and why others do
-// not. Candidates are asked from fast to slow; the reference is last, and only where the host can read the memory.
+// not. Candidates are asked from fast to slow; the reference is last, where the host can read the memory or may fall back.
 class DeviceTarget final : public graph::Target {
  public:
   static Result<std::unique_ptr<DeviceTarget>> Make(Device& device, const std::vector<const PluginHandle*>& plugins,
@@ -36,7 +36,9 @@ class DeviceTarget final : public graph::Target {
   DeviceTarget(Device& device, const QueryOptions& options) : device_(device), options_(options) {}
   // The kernel that would run the query, or null for the reference; refused candidates are added to `refusals`.
   const KernelEntry* Select(const graph::KernelQuery& query, std::vector<std::string>* refusals);
-  bool ReferenceRuns(const graph::KernelQuery& query) const;
+  // The reference in the place of a kernel; an error says why there is neither.
+  Result<std::unique_ptr<graph::PlannedKernel>> Reference(const graph::KernelQuery& query,
+                                                          const std::vector<std::string>& refusals) const;
   Status NoKernel(const graph::KernelQuery& query, const std::vector<std::string>& refusals) const;
 
   Device& device_;

@@ -284,16 +284,21 @@ Result<EagerPlan*> EagerEngine::AddPlan(EagerOp& op, std::span<const EagerTensor
   TENON_TRY(GrowWorkspace(*made));
   if (op.value_inputs_ != 0) TENON_TRY(ReadContents(op, inputs));
   made->hash = PlanHash(op, inputs, variant);
-  if (made->kernel != nullptr) {
-    KernelCount& count = kernels_[op.def().FullName()];
-    ++(made->kernel->is_reference() ? count.reference : count.fast);
-    if (!made->kernel->is_reference() && static_cast<const PluginKernel&>(*made->kernel).splits_products())
-      ++count.split;
-  }
+  if (made->kernel != nullptr) NoteKernel(*made, site);
   while (plans_.size() >= options_.most_plans && !plans_.empty()) Evict();
   EagerPlan* plan = made.release();
   plans_.emplace(plan->hash, plan);
   return plan;
+}
+
+void EagerEngine::NoteKernel(const EagerPlan& plan, const EagerSite* site) {
+  const std::string name = plan.op->def().FullName();
+  KernelCount& count = kernels_[name];
+  ++(plan.kernel->is_reference() ? count.reference : count.fast);
+  if (!plan.kernel->is_reference() && static_cast<const PluginKernel&>(*plan.kernel).splits_products()) ++count.split;
+  if (!plan.fallback) return;
+  const auto& kernel = static_cast<const ReferenceKernel&>(*plan.kernel);
+  fallbacks_.push_back({site == nullptr ? plan.op->def().type() : site->name, name, kernel.fallback_reason()});
 }
 
 void EagerEngine::Evict() {
@@ -413,6 +418,8 @@ Status EagerEngine::PlaceOutputs(const EagerPlan& plan, std::span<const EagerTen
 
 Status EagerEngine::Execute(EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block,
                             const EagerCall& call) {
+  if (plan.fallback) [[unlikely]]
+    return Failed(plan, ExecuteFallback(plan, inputs, block, call), call);
   if (plan.kind == EagerPlan::Kind::kReference) return Failed(plan, ExecuteReference(plan, inputs, block, call), call);
   if (plan.kind != EagerPlan::Kind::kPlugin) return {};
   tenon_kernel_call& record = plan.call;
@@ -447,6 +454,21 @@ Status EagerEngine::ExecuteReference(EagerPlan& plan, std::span<const EagerTenso
         reinterpret_cast<void*>(block.outputs[update.output].address));
   const ReferenceArgs args{plan.attrs, plan.reference_inputs, plan.reference_outputs, call.random};
   return plan.op->def().reference()(args);
+}
+
+// On copies of the operands; results of operators that update an input go over its memory, which the block shares.
+Status EagerEngine::ExecuteFallback(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block,
+                                    const EagerCall& call) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]) TENON_TRY(CopyToHost(inputs[i], plan.reference_inputs[i].raw(), inputs[i].bytes()));
+  }
+  const ReferenceArgs args{plan.attrs, plan.reference_inputs, plan.reference_outputs, call.random};
+  TENON_TRY(plan.op->def().reference()(args));
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    const Tensor& made = plan.reference_outputs[i];
+    if (made.defined()) TENON_TRY(device_.CopyFromHost(made.raw(), block.outputs[i].address, made.bytes()));
+  }
+  return {};
 }
 
 // A kernel without a strided form: operands go through copies in its layouts.

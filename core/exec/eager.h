@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/exec/eager_plan.h"
@@ -94,6 +95,8 @@ class EagerEngine {
   };
   // Kernels that were planned, by operator.
   const std::map<std::string, KernelCount>& kernels() const { return kernels_; }
+  // Operators that were planned on the host since the last call.
+  std::vector<Fallback> TakeFallbacks() { return std::exchange(fallbacks_, {}); }
   // Called once, when the last tensor has gone after this was set.
   void on_last_tensor(std::function<void()> call) { on_last_tensor_ = std::move(call); }
   // The owner's own.
@@ -123,6 +126,7 @@ class EagerEngine {
   Status ReadContents(const EagerOp& op, std::span<const EagerTensor> inputs);
   std::uint64_t PlanHash(const EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant) const;
   void Evict();
+  void NoteKernel(const EagerPlan& plan, const EagerSite* site);
 
   Status PlaceOutputs(const EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block,
                       const EagerCall& call);
@@ -135,6 +139,8 @@ class EagerEngine {
                          const EagerCall& call);
   Status ExecuteReference(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block,
                           const EagerCall& call);
+  Status ExecuteFallback(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block,
+                         const EagerCall& call);
   Status ExecuteConverting(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block);
   Status GrowWorkspace(const EagerPlan& plan);
   Status Failed(const EagerPlan& plan, Status status, const EagerCall& call) const;
@@ -159,6 +165,7 @@ class EagerEngine {
   PlanCounts counts_;
   std::uint64_t clock_ = 0;
   std::map<std::string, KernelCount> kernels_;
+  std::vector<Fallback> fallbacks_;
 
   bool recording_ = true;
   std::uint64_t sequence_ = 0;

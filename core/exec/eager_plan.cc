@@ -190,6 +190,7 @@ Status EagerPlanner::Plan(EagerPlan& plan, const graph::KernelQuery& query) {
   const std::span<const graph::LayoutId> all(layouts);
   TENON_ASSIGN(plan.kernel, target_.Plan(query, all.first(query.inputs.size()), all.subspan(query.inputs.size())));
   plan.kind = plan.kernel->is_reference() ? EagerPlan::Kind::kReference : EagerPlan::Kind::kPlugin;
+  plan.fallback = plan.kernel->is_reference() && static_cast<const ReferenceKernel&>(*plan.kernel).is_fallback();
   for (const graph::InPlaceChoice& choice : plan.kernel->in_place()) {
     const auto output = static_cast<std::size_t>(choice.output), input = static_cast<std::size_t>(choice.input);
     if (!choice.must || output >= plan.outputs.size() || input >= plan.inputs.size()) continue;
@@ -235,8 +236,10 @@ void EagerPlanner::PrepareCall(EagerPlan& plan) {
     if (kernel.no_op() && plan.updates.empty()) plan.kind = EagerPlan::Kind::kNothing;
     return;
   }
-  const auto tensor = [](const EagerType* type) {
-    return type == nullptr ? Tensor() : Tensor::FromOwner(type->value.dtype, type->shape, nullptr, nullptr);
+  const auto tensor = [&plan](const EagerType* type) {
+    if (type == nullptr) return Tensor();
+    if (plan.fallback) return Tensor(type->value.dtype, type->shape);
+    return Tensor::FromOwner(type->value.dtype, type->shape, nullptr, nullptr);
   };
   for (const EagerType* type : plan.inputs) plan.reference_inputs.push_back(tensor(type));
   for (const EagerType* type : plan.outputs) plan.reference_outputs.push_back(tensor(type));

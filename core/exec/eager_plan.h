@@ -41,6 +41,7 @@ struct EagerPlan {
   std::int32_t references = 1;
   Kind kind = Kind::kNothing;
   bool converts = false;      // the kernel takes other layouts than the strided one
+  bool fallback = false;      // runs on the host: the reference's tensors are copies
   std::uint32_t variant = 0;  // wanted outputs * 2 + whether those for the gradient are made
   std::uint64_t hash = 0;
   std::uint64_t last_use = 0;

@@ -65,11 +65,12 @@ PluginKernel::~PluginKernel() {
   if (kernel_ != nullptr) CallAbi("tenon.op", "destroy", entry_.vtable.destroy, kernel_);
 }
 
-ReferenceKernel::ReferenceKernel(const OpDef& def, std::size_t outputs) : def_(def), in_place_(PairsOf(def, outputs)) {}
+ReferenceKernel::ReferenceKernel(const OpDef& def, std::size_t outputs, std::string fallback_reason)
+    : def_(def), fallback_reason_(std::move(fallback_reason)), in_place_(PairsOf(def, outputs)) {}
 
 const std::string& ReferenceKernel::name() const {
-  static const std::string kName = "reference";
-  return kName;
+  static const std::string kName = "reference", kFallback = "reference on the host";
+  return is_fallback() ? kFallback : kName;
 }
 
 std::int32_t ExecuteKernel(std::int32_t (*execute)(tenon_kernel*, const tenon_kernel_call*, tenon_error*),

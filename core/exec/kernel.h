@@ -46,19 +46,28 @@ class PluginKernel final : public graph::PlannedKernel {
   std::vector<graph::InPlaceChoice> in_place_;
 };
 
-// The operator's own reference on host-readable memory: the normal last choice, counted in the summary.
+// The operator's own reference on host-readable memory: the normal last choice, counted in the summary. With a reason it
+// is a fallback: the device has no kernel, so operands are copied to the host and results back.
 class ReferenceKernel final : public graph::PlannedKernel {
  public:
-  ReferenceKernel(const OpDef& def, std::size_t outputs);
+  ReferenceKernel(const OpDef& def, std::size_t outputs, std::string fallback_reason = "");
   std::int64_t workspace_bytes() const override { return 0; }
   const std::vector<graph::InPlaceChoice>& in_place() const override { return in_place_; }
   const std::string& name() const override;
   bool is_reference() const override { return true; }
   const OpDef& def() const { return def_; }
+  bool is_fallback() const { return !fallback_reason_.empty(); }
+  const std::string& fallback_reason() const { return fallback_reason_; }
 
  private:
   const OpDef& def_;
+  std::string fallback_reason_;
   std::vector<graph::InPlaceChoice> in_place_;
+};
+
+// A node that runs on the host because the device has no kernel for it.
+struct Fallback {
+  std::string node, op, reason;
 };
 
 // One call of a kernel, traced when asked for. Plugins must not let an exception out; one that does becomes INTERNAL with

@@ -218,16 +218,13 @@ Status Program::RunStep(Step& step) {
       return {};
     }
     case Step::Kind::kReference: {
-      ReferenceStep& reference = references_[step.reference];
-      reference.random = {step.call.rng_key, step.call.rng_offset};
+      Status status = RunReference(step);
+      if (status.ok()) [[likely]]
+        return status;
       const graph::Node& node = graph().node(step.node);
-      const ReferenceArgs args{node.attrs, reference.inputs, reference.outputs, reference.random};
-      Status status = reference.def->reference()(args);
-      if (!status.ok())
-        return std::move(status)
-            .At(node.place)
-            .While(fmt::format("running node '{}' ({}) with its reference", node.name, node.FullName()));
-      return {};
+      return std::move(status)
+          .At(node.place)
+          .While(fmt::format("running node '{}' ({}) with its reference", node.name, node.FullName()));
     }
     case Step::Kind::kReorder:
       return device_.Reorder(step.call.inputs[0], step.call.outputs[0]);
@@ -243,6 +240,24 @@ void Program::SetRandom(Step& step, const RunOptions& options) const {
   if (!step.random) return;
   step.call.rng_key = RandomKey(options.seed, graph().node(step.node).name);
   step.call.rng_offset = options.position << 32;
+}
+
+Status Program::RunReference(Step& step) {
+  ReferenceStep& reference = references_[step.reference];
+  reference.random = {step.call.rng_key, step.call.rng_offset};
+  const graph::Node& node = graph().node(step.node);
+  const ReferenceArgs args{node.attrs, reference.inputs, reference.outputs, reference.random};
+  if (!reference.fallback) return reference.def->reference()(args);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    Tensor& copy = reference.inputs[i];
+    if (copy.defined()) TENON_TRY(device_.CopyToHost(AddressOf(node.inputs[i]), copy.raw(), copy.bytes()));
+  }
+  TENON_TRY(reference.def->reference()(args));
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    const Tensor& made = reference.outputs[i];
+    if (made.defined()) TENON_TRY(device_.CopyFromHost(made.raw(), AddressOf(node.outputs[i]), made.bytes()));
+  }
+  return {};
 }
 
 Status Program::RunSteps(std::size_t begin, std::size_t end, const RunOptions& options) {
@@ -308,6 +323,17 @@ std::vector<Program::KernelUse> Program::KernelsUsed() const {
   return used;
 }
 
+std::vector<Fallback> Program::Fallbacks() const {
+  std::vector<Fallback> fallbacks;
+  for (const Step& step : steps_) {
+    if (step.kind != Step::Kind::kReference || !references_[step.reference].fallback) continue;
+    const graph::Node& node = graph().node(step.node);
+    const auto& kernel = static_cast<const ReferenceKernel&>(*compilation_.kernels[Index(step.node)]);
+    fallbacks.push_back({node.name, node.FullName(), kernel.fallback_reason()});
+  }
+  return fallbacks;
+}
+
 void Program::AddPluginStep(graph::NodeId id, const PluginKernel* kernel, Step step) {
   const graph::Node& node = graph().node(id);
   step.first_view = views_.size();
@@ -347,9 +373,13 @@ void Program::AddPluginStep(graph::NodeId id, const PluginKernel* kernel, Step s
 
 void Program::AddReferenceStep(graph::NodeId id, const ReferenceKernel& kernel, Step step) {
   const graph::Node& node = graph().node(id);
-  ReferenceStep reference{&kernel.def(), {}, {}, {}};
-  for (const graph::ValueId in : node.inputs) reference.inputs.push_back(MakeTensor(in));
-  for (const graph::ValueId out : node.outputs) reference.outputs.push_back(MakeTensor(out));
+  ReferenceStep reference{&kernel.def(), {}, {}, {}, kernel.is_fallback()};
+  const auto tensor = [&](graph::ValueId value) {
+    if (!kernel.is_fallback()) return MakeTensor(value);
+    return value == graph::kNone ? Tensor() : Tensor(graph().value(value).type.dtype, shapes_[Index(value)]);
+  };
+  for (const graph::ValueId in : node.inputs) reference.inputs.push_back(tensor(in));
+  for (const graph::ValueId out : node.outputs) reference.outputs.push_back(tensor(out));
   step.reference = references_.size();
   references_.push_back(std::move(reference));
   step.call = TENON_INIT(tenon_kernel_call);

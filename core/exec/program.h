@@ -71,6 +71,7 @@ class Program {
     std::string node;
   };
   std::vector<KernelUse> KernelsUsed() const;
+  std::vector<Fallback> Fallbacks() const;  // in the order of the run
 
  private:
   struct Operand {  // an operand of a step that a fed input may move
@@ -94,6 +95,7 @@ class Program {
     const OpDef* def;
     std::vector<Tensor> inputs, outputs;
     RandomState random;
+    bool fallback;  // the tensors are the host's own, copied to and fro
   };
   struct FedInput {
     graph::ValueId value;
@@ -121,6 +123,7 @@ class Program {
   void DefineActivities(ActivityLog& log);
   ActivityKind PhaseOf(std::size_t step) const;
   Status RunStep(Step& step);
+  Status RunReference(Step& step);
   Status FailedStep(const Step& step, std::int32_t code, const tenon_error& error) const;
   Status Observe(const Step& step, StepObserver& observer) const;
 

@@ -59,6 +59,7 @@ Result<std::unique_ptr<Runtime>> Runtime::Open(const RuntimeOptions& options) {
   QueryOptions query;
   query.thread_budget = static_cast<std::uint32_t>(runtime->pool_->threads());
   query.split_products = options.split_products;
+  query.host_fallback = options.host_fallback;
   TENON_ASSIGN(runtime->target_, DeviceTarget::Make(*runtime->device_, handles, query));
   return runtime;
 }

@@ -19,6 +19,7 @@ struct RuntimeOptions {
   std::string device = "cpu";            // kind or kind:index
   int threads = 1;                       // compute threads; 0: all cores
   bool split_products = false;           // math: high
+  bool host_fallback = false;            // nodes for which the device has no kernel run on the host
 };
 
 // Plugins, one opened device and its kernels: what a run or an embedding program needs before it has a network. Destroyed

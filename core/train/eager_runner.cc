@@ -9,6 +9,7 @@
 #include "core/exec/eager.h"
 #include "core/exec/random_key.h"
 #include "core/train/eager_update.h"
+#include "core/train/fallback_report.h"
 #include "core/train/loss.h"
 #include "core/train/loss_scaler.h"
 #include "core/train/non_finite_loss.h"
@@ -39,7 +40,8 @@ class EagerRunner final : public StepRunner {
         config_(*options.config),
         device_(runtime.device()),
         variables_(runtime.device()),
-        engine_(runtime.target(), EngineOptions(runtime)) {}
+        engine_(runtime.target(), EngineOptions(runtime)),
+        fallbacks_(options.config->fallback) {}
 
   Result<double> Train(const Batch& batch, const StepPart& part) override;
   bool overflowed() const override { return overflowed_; }
@@ -108,6 +110,7 @@ class EagerRunner final : public StepRunner {
   Device& device_;
   exec::Variables variables_;
   exec::EagerEngine engine_;
+  FallbackList fallbacks_;
   std::list<Walk> walks_;  // most recently used first
   Updates updates_;
   std::optional<double> gradient_norm_;
@@ -372,6 +375,7 @@ Result<double> EagerRunner::Train(const Batch& batch, const StepPart& part) {
   }
   TENON_TRY(StoreStates(*walk));
   TENON_TRY(device_.Synchronize());
+  for (const exec::Fallback& fallback : engine_.TakeFallbacks()) fallbacks_.Note(fallback);
   Forget(*walk);
   return loss;
 }
@@ -433,6 +437,7 @@ Result<StepRunner::Evaluation> EagerRunner::Evaluate(const Batch& batch) {
   TENON_TRY(Forward(*walk, batch, 0, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
   TENON_ASSIGN(output_, engine_.ToHost(walk->values[Index(walk->output)]));
+  for (const exec::Fallback& fallback : engine_.TakeFallbacks()) fallbacks_.Note(fallback);
   Forget(*walk);
   return Evaluation{loss, &output_};
 }
@@ -445,6 +450,7 @@ Status EagerRunner::Prepare(const Batch& like) {
 void EagerRunner::AddTo(RunSummary& summary) const {
   for (const auto& entry : engine_.kernels())
     summary.kernels[entry.first] = {entry.second.fast, entry.second.reference, entry.second.split};
+  fallbacks_.AddTo(summary);
   const exec::EagerEngine::PlanCounts& counts = engine_.plan_counts();
   summary.recomputed_nodes = recomputed_;
   summary.plan_cache = {counts.hits, counts.misses, counts.evictions};

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/debug/non_finite.h"
 #include "core/exec/program.h"
+#include "core/train/fallback_report.h"
 #include "core/train/graph_dump.h"
 #include "core/train/loss.h"
 #include "core/train/loss_scaler.h"
@@ -30,7 +31,8 @@ class GraphRunner final : public StepRunner {
         network_(network),
         options_(options),
         config_(*options.config),
-        variables_(runtime.device()) {}
+        variables_(runtime.device()),
+        fallbacks_(options.config->fallback) {}
 
   Result<double> Train(const Batch& batch, const StepPart& part) override;
   bool overflowed() const override { return overflowed_; }
@@ -84,6 +86,7 @@ class GraphRunner final : public StepRunner {
   ParameterPlan plan_;
   std::vector<TrainedParameter> summed_;  // those with a sum of gradients
   std::map<std::string, RunSummary::KernelCount> kernels_;
+  FallbackList fallbacks_;
   std::map<std::string, std::int64_t> fusions_;
   RunSummary::PlanCache cache_;
   std::int64_t plan_bytes_ = 0, recomputed_ = 0;
@@ -179,6 +182,7 @@ void GraphRunner::NoteNames(const graph::Graph& graph) {
 
 void GraphRunner::NoteKernels(const Compiled& compiled) {
   plan_bytes_ = std::max(plan_bytes_, compiled.program->arena_bytes());
+  for (const exec::Fallback& fallback : compiled.program->Fallbacks()) fallbacks_.Note(fallback);
   for (const auto& use : compiled.program->KernelsUsed()) {
     RunSummary::KernelCount& count = kernels_[use.op];
     ++(use.reference ? count.reference : count.fast);
@@ -341,6 +345,7 @@ std::optional<exec::StepPlan> GraphRunner::Plan() const {
 void GraphRunner::AddTo(RunSummary& summary) const {
   summary.kernels = kernels_;
   summary.fusions = fusions_;
+  fallbacks_.AddTo(summary);
   summary.plan_cache = cache_;
   summary.recomputed_nodes = recomputed_;
   summary.plan_mb = static_cast<double>(plan_bytes_ + variables_.bytes()) / (1 << 20);

@@ -268,7 +268,9 @@ const ConfigTable& ConfigTableOf(const RunConfig*) {
           Field("threads", &T::threads, Between(0, 4096), "compute threads of the device; 0: all cores"),
           Field("math", &T::math,
                 "products of float32: exact, or high: made of three of bf16, with an error of about 4e-6"),
-          Field("fallback", &T::fallback, "what happens when a node can only run on another device"),
+          Field(
+              "fallback", &T::fallback,
+              "a node for which the device has no kernel: an error, or it runs on the host, with or without a warning"),
           Field("plugins", &T::plugins, "where plugins come from"),
           Field("data", &T::data, Required(), "what the run learns from"),
           Field("network", &T::network, Required(), "what is trained"),

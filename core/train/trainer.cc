@@ -12,6 +12,7 @@
 #include "core/train/checkpoint_folder.h"
 #include "core/train/evaluation.h"
 #include "core/train/event_file.h"
+#include "core/train/fallback_report.h"
 #include "core/train/init_weights.h"
 #include "core/train/metrics_file.h"
 #include "core/train/network.h"
@@ -176,10 +177,6 @@ Status TrainingRun::Open() {
 }
 
 Status TrainingRun::CheckConfig() {
-  if (config_.fallback != FallbackPolicy::kForbid)
-    return InvalidArgument(
-               "Only 'fallback: forbid' can be chosen: a run uses one device, and nodes do not move to another.")
-        .At(PlaceOf(config_.source, "fallback").ToString());
   Status disabled = passes::CheckDisabled(config_.passes.disabled);
   if (!disabled.ok()) return std::move(disabled).At(PlaceOf(config_.source, "passes.disabled").ToString());
   Status threads = exec::CheckThreads(static_cast<int>(config_.threads));
@@ -230,6 +227,7 @@ Status TrainingRun::OpenDevice() {
   runtime.device = config_.device;
   runtime.threads = static_cast<int>(config_.threads);
   runtime.split_products = config_.math == MathMode::kHigh;
+  runtime.host_fallback = config_.fallback != FallbackPolicy::kForbid;
   auto opened = exec::Runtime::Open(runtime);
   if (!opened.ok())
     return std::move(opened)
@@ -581,6 +579,8 @@ void TrainingRun::Finish() {
   }
   for (const std::string& line : profile_.Finish(summary)) progress_.Line(line);
   FlushLog();
+  if (const std::string moved = DescribeFallbacks(summary); config_.fallback == FallbackPolicy::kWarn && !moved.empty())
+    summary.warnings.push_back(moved);
   if (recording_) {
     const Status written = WriteRunSummary(summary, folder_->File("summary.json"));
     if (!written.ok() && result_.status.ok()) result_.status = written;
