@@ -103,12 +103,12 @@ int32_t NpuDevice::LayoutInfo(uint32_t layout, uint32_t dtype, sdk::Dims dims, t
       return error.Fail(TENON_INVALID_ARGUMENT, "Layout ", kTiledName, " is not for ", sdk::DTypeName(dtype), ".");
     out.flags = TENON_LAYOUT_ZERO_PADDED;
     out.bytes = sdk::DTypeBytes(dtype, Tiling::Of(dims).elements());
-    out.name = sdk::Str(kTiledName);
+    sdk::NameLayout(out, kTiledName);
     return TENON_OK;
   }
   out.flags = TENON_LAYOUT_IS_STRIDED;
   out.bytes = sdk::DTypeBytes(dtype, dims.Elements());
-  out.name = sdk::Str("strided");
+  sdk::NameLayout(out, "strided");
   int64_t next = 1;
   for (uint32_t axis = dims.size(); out.strides != nullptr && axis-- > 0;) {
     out.strides[axis] = next;

@@ -1,11 +1,9 @@
-// Convolutions of every kind through the kernels of device_cpu: grouped, depthwise, dilated, strided, padded on one side,
+// Convolutions of every kind through the kernels of a plugin: grouped, depthwise, dilated, strided, padded on one side,
 // lines, images and volumes, f32 and bf16. Expected: the reference kernels of the same operators, whose values tests/ops
 // compares with outside sources.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
-#include "tests/support/op_case.h"
+#include "tests/plugins/compare.h"
 
 namespace tenon::testing {
 namespace {
@@ -42,31 +40,6 @@ Attributes AttributesOf(const ConvCase& c) {
           {"group", c.group}};
 }
 
-// Runs the call on the reference in float64 and on the plugin; f32 results agree to the rounding of a sum of `terms`.
-std::vector<Tensor> Compare(OpCall call, double tolerance, const std::string& what) {
-  OpCall wide = call;
-  for (Tensor& input : wide.inputs)
-    if (input.defined()) input = Cast(input, DType::kF64);
-  auto expected = RunReference(wide);
-  EXPECT_TRUE(expected.ok()) << expected.status().ToString();
-  for (const NamedRunner& runner : Runners()) {
-    if (runner.name != "device_cpu") continue;
-    auto got = runner.run(call);
-    EXPECT_TRUE(got.ok()) << what << ": " << got.status().ToString();
-    if (!expected.ok() || !got.ok()) break;
-    for (std::size_t i = 0; i < got->size(); ++i) {
-      const Tensor a = Cast((*got)[i], DType::kF64), &b = (*expected)[i];
-      double scale = 1e-9;
-      for (std::int64_t k = 0; k < b.elements(); ++k) scale = std::max(scale, std::abs(b.data<double>()[k]));
-      for (std::int64_t k = 0; k < b.elements(); ++k) {
-        EXPECT_NEAR(a.data<double>()[k], b.data<double>()[k], tolerance * scale)
-            << what << " output " << i << " element " << k;
-      }
-    }
-  }
-  return expected.ok() ? std::move(expected).value() : std::vector<Tensor>();
-}
-
 void CheckAll(const ConvCase& c, DType dtype, double tolerance) {
   const std::string what = fmt::format("x {} w {} group {} {}", c.x, c.w, c.group, NameOf(dtype));
   const Tensor x = Cast(Random(c.x, -1, 1, 1), dtype), w = Cast(Random(c.w, -1, 1, 2), dtype);
@@ -75,13 +48,14 @@ void CheckAll(const ConvCase& c, DType dtype, double tolerance) {
   const Attributes attrs = AttributesOf(c);
   std::vector<Tensor> forward_inputs = {x, w};
   if (!narrow) forward_inputs.push_back(b);
-  const auto y = Compare({"", "Conv", 0, attrs, forward_inputs, 1, {}}, tolerance, "Conv " + what);
+  const auto y = CompareWithReference({"", "Conv", 0, attrs, forward_inputs, 1, {}}, tolerance, "Conv " + what);
   ASSERT_EQ(y.size(), 1u);
   const Tensor dy = Cast(Random(y[0].shape(), -1, 1, 4), dtype);
   Attributes data = attrs;
   data.Set("x_shape", std::vector<std::int64_t>(c.x.dims().begin(), c.x.dims().end()));
-  Compare({"tenon", "ConvInputGrad", 0, data, {dy, w}, 1, {}}, tolerance, "ConvInputGrad " + what);
-  Compare({"tenon", "ConvWeightGrad", 0, attrs, {x, dy}, narrow ? 1 : 2, {}}, tolerance, "ConvWeightGrad " + what);
+  CompareWithReference({"tenon", "ConvInputGrad", 0, data, {dy, w}, 1, {}}, tolerance, "ConvInputGrad " + what);
+  CompareWithReference({"tenon", "ConvWeightGrad", 0, attrs, {x, dy}, narrow ? 1 : 2, {}}, tolerance,
+                       "ConvWeightGrad " + what);
 }
 
 TEST(ConvKernels, AgreeWithTheReference) {
@@ -104,7 +78,7 @@ TEST(ConvKernels, ConvTransposeAgreesWithTheReference) {
                 1,
                 {}};
     if (bias) call.inputs.push_back(Random(Shape{24}, -1, 1, 3));
-    Compare(call, 3e-6, "ConvTranspose");
+    CompareWithReference(call, 3e-6, "ConvTranspose");
   }
 }
 

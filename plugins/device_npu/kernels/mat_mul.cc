@@ -155,7 +155,9 @@ Work MakeMatMul(const Request& request) { return WorkOf(request, MatMulOf(reques
 
 // Every operand and the result strided or tiled: what is not tiled costs a pass.
 void Offer(const Request& request, Product p, sdk::LayoutEmitter& emitter) {
-  const bool can[] = {request.input(0).rank() > 1, request.input(1).rank() > 1, request.output(0).rank() > 1};
+  // With a vector on one side the last two dims of the result are no matrix of the product.
+  const bool left = request.input(0).rank() > 1, right = request.input(1).rank() > 1,
+             can[] = {left, right, left && right};
   for (uint32_t choice = 0; choice < 8; ++choice) {
     uint32_t layouts[3];
     bool possible = true;

@@ -1,7 +1,10 @@
-// Sends every case of the operator tests that CMakeLists.txt lists through the kernels of this plugin as well: each kernel
-// that supports the call, with each layout signature that it offers. A call that no kernel takes is answered by the
-// reference.
-//   TENON_CPU_ISA  instruction set of the kernels; default auto
+// Sends every case of the operator tests that CMakeLists.txt lists through the kernels of a plugin as well: the first kernel
+// that supports the call, with each layout signature that it offers, and one that works in any layout in a layout of the
+// device. A call that no kernel takes is answered by the reference.
+//   TENON_KERNEL_PLUGIN   the plugin file
+//   TENON_KERNEL_DEVICE   its kind of device
+//   TENON_KERNEL_LAYOUT   a layout of the device, by name; default none
+//   TENON_KERNEL_OPTIONS  options of the plugin, key=value
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -18,9 +21,13 @@ namespace {
 
 namespace sdk = tenon::sdk;
 
+std::string Setting(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 SmallHost& TheHost() {
-  const char* isa = std::getenv("TENON_CPU_ISA");
-  static SmallHost host(TENON_CPU_PLUGIN, isa == nullptr ? "auto" : isa);
+  static SmallHost host(Setting("TENON_KERNEL_PLUGIN"), Setting("TENON_KERNEL_OPTIONS"));
   return host;
 }
 
@@ -54,20 +61,16 @@ struct Signature {
   std::vector<uint32_t> inputs, outputs;
 };
 
-// Memory of one operand in some layout.
+// Memory of one operand in some layout, on the device.
 struct Operand {
   DType dtype{};
   Shape shape;
   uint32_t layout = 0;
-  std::vector<std::byte> memory;
-  std::byte* data() {
-    auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-    return memory.data() + (64 - address % 64) % 64;
-  }
-  tenon_tensor View() {
+  DeviceMemory memory;
+  tenon_tensor View() const {
     tenon_tensor view = TENON_INIT(tenon_tensor);
-    view.flags = TENON_TENSOR_HOST_ACCESSIBLE;
-    view.address = reinterpret_cast<std::uintptr_t>(data());
+    if (TheHost().host_memory()) view.flags = TENON_TENSOR_HOST_ACCESSIBLE;
+    view.address = memory.address();
     view.dtype = static_cast<uint32_t>(dtype);
     view.rank = static_cast<uint32_t>(shape.rank());
     view.dims = shape.dims().data();
@@ -77,16 +80,13 @@ struct Operand {
 };
 
 Operand MakeOperand(DType dtype, const Shape& shape, uint32_t layout) {
-  Operand operand;
-  operand.dtype = dtype, operand.shape = shape, operand.layout = layout;
   tenon_layout_info info = TENON_INIT(tenon_layout_info);
   SmallHost& host = TheHost();
   EXPECT_EQ(host.devices().layout_info(host.device(), layout, static_cast<uint32_t>(dtype),
-                                       static_cast<uint32_t>(shape.rank()), shape.dims().data(), &info, nullptr),
+                                       static_cast<uint32_t>(shape.rank()), shape.dims().data(), &info, host.sink()),
             TENON_OK)
       << host.last_error();
-  operand.memory.resize(info.bytes + 64, std::byte{0xff});
-  return operand;
+  return {dtype, shape, layout, DeviceMemory(host, info.bytes)};
 }
 
 tenon_value_desc Describe(DType dtype, const Shape& shape, uint32_t layout) {
@@ -129,10 +129,11 @@ class KernelRun {
       return static_cast<int32_t>(TENON_OK);
     };
     if (def_.vtable->query_layouts != nullptr) {
-      EXPECT_EQ(def_.vtable->query_layouts(TheHost().plugin(), &def_, &query_, &sink, nullptr), TENON_OK)
+      EXPECT_EQ(def_.vtable->query_layouts(TheHost().plugin(), &def_, &query_, &sink, TheHost().sink()), TENON_OK)
           << TheHost().last_error();
     }
     if (found.empty()) found.push_back({});
+    if ((def_.traits & TENON_TRAIT_LAYOUT_BLIND) != 0) AddBlind(found);
     return found;
   }
 
@@ -144,7 +145,7 @@ class KernelRun {
       if (kernel != nullptr) def_.vtable->destroy(kernel);
       return InvalidArgument("{}", host.last_error().empty() ? stage : host.last_error());
     };
-    if (def_.vtable->create(host.plugin(), &def_, &query_, &kernel, nullptr) != TENON_OK)
+    if (def_.vtable->create(host.plugin(), &def_, &query_, &kernel, host.sink()) != TENON_OK)
       return failure("create failed");
     tenon_plan_result plan = TENON_INIT(tenon_plan_result);
     tenon_plan_args args = TENON_INIT(tenon_plan_args);
@@ -153,7 +154,7 @@ class KernelRun {
     args.outputs = outputs_.data(), args.output_count = static_cast<uint32_t>(outputs_.size()),
     args.output_stride = sizeof(tenon_value_desc);
     args.thread_budget = 2;
-    if (def_.vtable->plan != nullptr && def_.vtable->plan(kernel, &args, &plan, nullptr) != TENON_OK)
+    if (def_.vtable->plan != nullptr && def_.vtable->plan(kernel, &args, &plan, host.sink()) != TENON_OK)
       return failure("plan failed");
     std::vector<Operand> in(call_.inputs.size()), out(shapes_.size());
     std::vector<tenon_tensor> in_views, out_views;
@@ -170,32 +171,61 @@ class KernelRun {
       out[i] = MakeOperand(checked_.outputs[i].dtype, shapes_[i], outputs_[i].layout);
       out_views.push_back(out[i].View());
     }
-    std::vector<std::byte> workspace(plan.workspace_bytes + 64, std::byte{0xff});
+    const DeviceMemory workspace(host, plan.workspace_bytes);
     tenon_kernel_call record = TENON_INIT(tenon_kernel_call);
     record.inputs = in_views.data(), record.input_count = static_cast<uint32_t>(in.size()),
     record.input_stride = sizeof(tenon_tensor);
     record.outputs = out_views.data(), record.output_count = static_cast<uint32_t>(out.size()),
     record.output_stride = sizeof(tenon_tensor);
-    const auto address = reinterpret_cast<std::uintptr_t>(workspace.data());
-    record.workspace = address + (64 - address % 64) % 64;
+    record.stream = host.stream();
+    record.rng_key = call_.random.key;
+    record.rng_offset = call_.random.offset;
+    record.workspace = workspace.address();
     record.workspace_bytes = plan.workspace_bytes;
     record.thread_budget = 2;
-    if (def_.vtable->execute(kernel, &record, nullptr) != TENON_OK) return failure("execute failed");
-    def_.vtable->destroy(kernel);
+    if (def_.vtable->execute(kernel, &record, host.sink()) != TENON_OK) return failure("execute failed");
+    def_.vtable->destroy(kernel);  // what it enqueued still runs
+    kernel = nullptr;
+    if (!host.Finish()) return failure("the work failed");
     std::vector<Tensor> results;
     for (size_t i = 0; i < out.size(); ++i) results.push_back(Get(out[i]));
     return results;
   }
 
  private:
+  // All operands of rank 2 and more in the layout of the device, when they have one shape or belong to lists.
+  void AddBlind(std::vector<Signature>& found) {
+    const uint32_t layout = TheHost().FindLayout(Setting("TENON_KERNEL_LAYOUT"));
+    if (layout == TENON_LAYOUT_STRIDED) return;
+    Signature signature;
+    for (size_t i = 0; i < call_.inputs.size(); ++i) {
+      const bool list = checked_.def->updates_first_input() >= 0;
+      if (!list && call_.inputs[i].defined() && !(call_.inputs[i].shape() == call_.inputs[0].shape())) return;
+      signature.inputs.push_back(call_.inputs[i].defined() && in_shapes_[i].rank() >= 2 ? layout : 0);
+    }
+    for (const Shape& shape : shapes_) signature.outputs.push_back(shape.rank() >= 2 ? layout : 0);
+    found.push_back(signature);
+  }
+
   void Describe(const Signature& s) {
     inputs_.clear(), outputs_.clear();
+    in_shapes_.resize(call_.inputs.size());
+    contents_.resize(call_.inputs.size());
     for (size_t i = 0; i < call_.inputs.size(); ++i) {
       const Tensor& t = call_.inputs[i];
-      in_shapes_.resize(call_.inputs.size());
       if (t.defined()) in_shapes_[i] = t.shape();
       inputs_.push_back(t.defined() ? testing::Describe(t.dtype(), in_shapes_[i], i < s.inputs.size() ? s.inputs[i] : 0)
                                     : Absent());
+      // Integers are shapes, axes and the like, which graphs mostly know.
+      if (!t.defined() || t.dtype() != DType::kI64) continue;
+      contents_[i] = TENON_INIT(tenon_tensor);
+      contents_[i].flags = TENON_TENSOR_HOST_ACCESSIBLE;
+      contents_[i].address = reinterpret_cast<std::uintptr_t>(t.raw());
+      contents_[i].dtype = static_cast<uint32_t>(t.dtype());
+      contents_[i].rank = static_cast<uint32_t>(t.shape().rank());
+      contents_[i].dims = in_shapes_[i].dims().data();
+      inputs_.back().flags |= TENON_TENSOR_CONSTANT;
+      inputs_.back().constant = &contents_[i];
     }
     for (size_t i = 0; i < shapes_.size(); ++i)
       outputs_.push_back(
@@ -203,7 +233,7 @@ class KernelRun {
     query_ = TENON_INIT(tenon_kernel_query);
     query_.domain = sdk::Str(call_.domain);
     query_.op_type = sdk::Str(call_.op);
-    query_.version = call_.version == 0 ? 99 : static_cast<uint32_t>(call_.version);
+    query_.version = static_cast<uint32_t>(checked_.def->since());
     query_.thread_budget = 2;
     query_.attributes = attributes_.records().data();
     query_.attribute_count = static_cast<uint32_t>(attributes_.records().size());
@@ -212,28 +242,27 @@ class KernelRun {
     query_.input_stride = sizeof(tenon_value_desc);
     query_.outputs = outputs_.data(), query_.output_count = static_cast<uint32_t>(outputs_.size()),
     query_.output_stride = sizeof(tenon_value_desc);
-    query_.device_kind = sdk::Str("cpu");
+    query_.device_kind = sdk::Str(TheHost().kind());
     query_.device = TheHost().device();
   }
 
   static Operand Put(const Tensor& tensor, uint32_t layout) {
     Operand plain = MakeOperand(tensor.dtype(), tensor.shape(), 0);
-    std::memcpy(plain.data(), tensor.raw(), static_cast<size_t>(tensor.bytes()));
+    plain.memory.Write(tensor.raw(), static_cast<uint64_t>(tensor.bytes()));
     return layout == 0 ? std::move(plain) : Convert(plain, layout);
   }
-  static Tensor Get(Operand& operand) {
-    Operand converted;  // a copy of an operand would lie at another alignment
-    if (operand.layout != 0) converted = Convert(operand, 0);
+  static Tensor Get(const Operand& operand) {
+    if (operand.layout != 0) return Get(Convert(operand, 0));
     Tensor tensor(operand.dtype, operand.shape);
-    std::memcpy(tensor.raw(), operand.layout != 0 ? converted.data() : operand.data(),
-                static_cast<size_t>(tensor.bytes()));
+    operand.memory.Read(tensor.raw(), static_cast<uint64_t>(tensor.bytes()));
     return tensor;
   }
-  static Operand Convert(Operand& from, uint32_t layout) {
+  static Operand Convert(const Operand& from, uint32_t layout) {
     Operand to = MakeOperand(from.dtype, from.shape, layout);
     const tenon_tensor source = from.View(), target = to.View();
     SmallHost& host = TheHost();
-    EXPECT_EQ(host.devices().reorder(host.device(), &source, &target, nullptr, nullptr), TENON_OK) << host.last_error();
+    EXPECT_EQ(host.devices().reorder(host.device(), &source, &target, nullptr, host.sink()), TENON_OK)
+        << host.last_error();
     return to;
   }
 
@@ -242,6 +271,7 @@ class KernelRun {
   const tenon_kernel_def& def_;
   AttributeRecords attributes_;
   std::vector<Shape> in_shapes_, shapes_;
+  std::vector<tenon_tensor> contents_;
   std::vector<tenon_value_desc> inputs_, outputs_;
   tenon_kernel_query query_{};
 };
@@ -273,16 +303,18 @@ std::map<std::string, int>& Counts() {
   return counts;
 }
 
-Result<std::vector<Tensor>> RunOnCpu(const OpCall& call) {
+Result<std::vector<Tensor>> RunOnDevice(const OpCall& call) {
   if (Empty(call)) return RunReference(call);  // the host skips calls without elements
   TENON_ASSIGN(const CheckedCall checked, CheckCall(call));
   const tenon_kernel_def* first = nullptr;
   uint64_t count = 0, stride = 0;
   SmallHost& host = TheHost();
-  host.ops().list_kernels(host.plugin(), &first, &count, &stride, nullptr);
+  host.ops().list_kernels(host.plugin(), &first, &count, &stride, host.sink());
   for (uint64_t i = 0; i < count; ++i) {
     const tenon_kernel_def& def = sdk::AtStride(first, stride, i);
     if (sdk::Text(def.domain) != call.domain || sdk::Text(def.op_type) != call.op) continue;
+    const auto version = static_cast<uint32_t>(checked.def->since());
+    if (version < def.min_version || (def.max_version != 0 && version > def.max_version)) continue;
     KernelRun run(call, checked, def);
     if (!run.Supported()) continue;
     std::vector<Tensor> kept;
@@ -303,12 +335,13 @@ Result<std::vector<Tensor>> RunOnCpu(const OpCall& call) {
 class CountsPrinter : public ::testing::Environment {
  public:
   void TearDown() override {
-    for (const auto& [op, runs] : Counts()) std::printf("device_cpu ran %s %d times\n", op.c_str(), runs);
+    for (const auto& [op, runs] : Counts())
+      std::printf("%s ran %s %d times\n", TheHost().kind().c_str(), op.c_str(), runs);
   }
 };
 
 const bool kAdded = [] {
-  Runners().push_back({"device_cpu", RunOnCpu});
+  Runners().push_back({Setting("TENON_KERNEL_DEVICE"), RunOnDevice});
   ::testing::AddGlobalTestEnvironment(new CountsPrinter);
   return true;
 }();

@@ -1,0 +1,141 @@
+// Gradients, optimisers and what else a training step has beside its forward pass, through the kernels of a plugin.
+// Expected: the reference kernels of the same operators in double precision, whose values and gradients tests/ops compares
+// with outside sources and finite differences.
+#include <gtest/gtest.h>
+
+#include "tests/plugins/compare.h"
+
+namespace tenon::testing {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+Tensor Low(const Tensor& tensor, DType dtype) { return IsFloating(tensor.dtype()) ? Cast(tensor, dtype) : tensor; }
+
+// In float32, and with all tensors (no scalars) rounded to bfloat16.
+void Check(const std::string& op, const Attributes& attrs, const std::vector<Tensor>& inputs, int outputs,
+           const std::string& domain = "tenon", bool low = true) {
+  CompareWithReference({domain, op, 0, attrs, inputs, outputs, {}}, 1e-5, op);
+  if (!low) return;
+  std::vector<Tensor> rounded;
+  for (const Tensor& input : inputs) rounded.push_back(input.defined() ? Low(input, DType::kBF16) : input);
+  CompareWithReference({domain, op, 0, attrs, rounded, outputs, {}}, 2e-2, op + " in bf16");
+}
+
+const Shape kMatrix{18, 21};
+
+TEST(TrainingKernels, ElementwiseGradients) {
+  const Tensor dy = Random(kMatrix, -2, 2, 1), x = Random(kMatrix, -4, 4, 2);
+  for (const char* op : {"ReluGrad", "SigmoidGrad", "TanhGrad", "ErfGrad", "SoftplusGrad", "AbsGrad", "LeakyReluGrad",
+                         "EluGrad", "SwishGrad", "HardSigmoidGrad", "HardSwishGrad"})
+    Check(op, {}, {dy, x}, 1);
+  for (const char* form : {"none", "tanh"}) Check("GeluGrad", {{"approximate", std::string(form)}}, {dy, x}, 1);
+  Check("ClipGrad", {}, {dy, x, F32({}, {-1.5}), F32({}, {2})}, 1);
+  Check("ClipGrad", {}, {dy, x, Tensor(), F32({}, {0.5})}, 1);
+}
+
+TEST(TrainingKernels, Normalisations) {
+  const Tensor dy = Random({3, 5, 4, 2}, -1, 1, 1), x = Random({3, 5, 4, 2}, -2, 3, 2), scale = Random({5}, 0.5, 2, 3);
+  const Tensor mean = Random({5}, -0.5, 0.5, 4), inverse = Random({5}, 0.5, 1.5, 5);
+  for (const std::int64_t training : {0, 1})
+    Check("BatchNormalizationGrad", {{"training_mode", training}}, {dy, x, scale, mean, inverse}, 3, "tenon", false);
+  const Tensor rows = Random(kMatrix, -1, 1, 6), of = Random(kMatrix, -2, 2, 7), weight = Random({21}, 0.5, 1.5, 8);
+  const Tensor row_mean = Random({18, 1}, -0.3, 0.3, 9), row_inverse = Random({18, 1}, 0.5, 1.5, 10);
+  Check("LayerNormalizationGrad", {}, {rows, of, weight, row_mean, row_inverse}, 3, "tenon", false);
+}
+
+TEST(TrainingKernels, SoftmaxAndLosses) {
+  const Tensor dy = Random(kMatrix, -1, 1, 1), y = Random(kMatrix, 0, 0.5, 2), log = Random(kMatrix, -6, -0.1, 3);
+  for (const std::int64_t axis : {0, -1}) {
+    Check("SoftmaxGrad", {{"axis", axis}}, {dy, y}, 1);
+    Check("LogSoftmaxGrad", {{"axis", axis}}, {dy, log}, 1);
+  }
+  const Tensor scores = Random({4, 5, 3}, -5, -0.1, 4), weights = Random({5}, 0.5, 2, 5);
+  const Tensor labels = I64({4, 3}, {0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 4, 2});
+  for (const char* reduction : {"none", "sum", "mean"}) {
+    const bool none = std::string(reduction) == "none";
+    const Tensor dloss = none ? Random({4, 3}, -1, 1, 6) : F32({}, {1.5});
+    for (const bool weighted : {false, true}) {
+      for (const bool ignore : {false, true}) {
+        Attributes attrs = {{"reduction", std::string(reduction)}};
+        if (ignore) attrs.Set("ignore_index", std::int64_t{2});
+        std::vector<Tensor> inputs = {dloss, scores, labels};
+        if (weighted) inputs.push_back(weights);
+        Check("SoftmaxCrossEntropyLossGrad", attrs, inputs, 1, "tenon", none);
+        Check("NegativeLogLikelihoodLossGrad", attrs, inputs, 1, "tenon", none);
+        attrs.Set("label_smoothing", 0.2);
+        Check("SmoothedCrossEntropyLossGrad", attrs, inputs, 1, "tenon", none);
+      }
+    }
+    const Tensor share = none ? Random(kMatrix, -1, 1, 7) : F32({}, {0.5});
+    const Tensor x = Random(kMatrix, -2, 2, 8), t = Random(kMatrix, 0, 1, 9);
+    for (const char* op : {"MeanSquaredErrorLossGrad", "L1LossGrad", "SmoothL1LossGrad"})
+      Check(op, {{"reduction", std::string(reduction)}}, {share, x, t}, 1, "tenon", none);
+    Check("BinaryCrossEntropyWithLogitsLossGrad", {{"reduction", std::string(reduction)}},
+          {share, x, t, Random({21}, 0.5, 2, 10)}, 1, "tenon", none);
+  }
+}
+
+TEST(TrainingKernels, PoolsGatherAndDropout) {
+  const Attributes window = {{"kernel_shape", Ints{3, 2}}, {"strides", Ints{2, 2}}, {"pads", Ints{1, 0, 1, 0}}};
+  for (const std::int64_t pad : {0, 1}) {
+    Attributes attrs = window;
+    attrs.Set("count_include_pad", pad);
+    attrs.Set("x_shape", Ints{2, 3, 7, 6});
+    Check("AveragePoolGrad", attrs, {Random({2, 3, 4, 3}, -1, 1, 1)}, 1);
+  }
+  Check("GatherGrad", {{"axis", std::int64_t{1}}, {"x_shape", Ints{2, 5, 3}}},
+        {Random({2, 4, 3}, -1, 1, 2), I64({4}, {4, 0, -1, 0})}, 1);
+  Check("DropoutGrad", {},
+        {Random(kMatrix, -1, 1, 3), Cast(Random(kMatrix, -1, 1, 4), DType::kBool), F32({}, {0.4}), Bool({}, {1})}, 1);
+}
+
+TEST(TrainingKernels, AttentionGradient) {
+  const Shape wide{2, 5, 3 * 12}, narrow{2, 5, 12}, sums{2, 3, 5};
+  for (const std::int64_t causal : {0, 1}) {
+    for (const double dropout : {0.0, 0.3}) {
+      const Attributes attrs = {{"heads", std::int64_t{3}}, {"causal", causal}, {"dropout", dropout}};
+      const std::vector<Tensor> tail = {Random(sums, 2, 3, 3), I64({2}, {77, 5})};
+      Check("ScaledDotProductAttentionGrad", attrs,
+            {Random(narrow, -1, 1, 1), Random(narrow, -1, 1, 2), tail[0], tail[1], Random(wide, -1, 1, 4)}, 1, "tenon",
+            false);
+      Check("ScaledDotProductAttentionGrad", attrs,
+            {Random(narrow, -1, 1, 1), Random(narrow, -1, 1, 2), tail[0], tail[1], Random(narrow, -1, 1, 4),
+             Random(narrow, -1, 1, 5), Random(narrow, -1, 1, 6), Random({5, 5}, -1, 0, 7)},
+            3, "tenon", false);
+    }
+  }
+}
+
+// Two parameters of different shapes: lists, one a matrix that a device may keep in a layout of its own.
+std::vector<Tensor> Lists(std::vector<Tensor> scalars, int groups) {
+  for (int group = 0; group < groups; ++group) {
+    scalars.push_back(Random(kMatrix, group == 2 ? 0 : -1, 1, static_cast<std::uint64_t>(group) + 1));
+    scalars.push_back(Random({7}, group == 2 ? 0 : -1, 1, static_cast<std::uint64_t>(group) + 11));
+  }
+  return scalars;
+}
+
+TEST(TrainingKernels, Optimisers) {
+  const Tensor rate = F32({}, {0.1}), step = I64({}, {3});
+  const std::int64_t two = 2;
+  Check("SGD", {{"count", two}, {"weight_decay", 0.2}}, Lists({rate}, 2), 2, "tenon", false);
+  for (const std::int64_t nesterov : {0, 1})
+    Check("SGD", {{"count", two}, {"momentum", 0.9}, {"nesterov", nesterov}}, Lists({rate}, 3), 4, "tenon", false);
+  for (const char* op : {"Adam", "AdamW"})
+    Check(op, {{"count", two}, {"weight_decay", 0.1}, {"epsilon", 1e-3}}, Lists({rate, step}, 4), 6, "tenon", false);
+  Check("MovingAverage", {{"count", two}, {"decay", 0.9}}, Lists({}, 2), 2, "tenon", false);
+  for (const std::int64_t start : {0, 1})
+    Check("Accumulate", {{"count", two}}, Lists({F32({}, {0.25}), I64({}, {start})}, 2), 2, "tenon", false);
+}
+
+TEST(TrainingKernels, NormsAndFiniteness) {
+  for (const double limit : {0.5, 500.0}) Check("ClipFactor", {{"max_norm", limit}}, Lists({}, 2), 2);
+  Check("AllFinite", {}, Lists({}, 2), 1);
+  std::vector<Tensor> broken = Lists({}, 2);
+  broken[1].data<float>()[3] = INFINITY;
+  Check("AllFinite", {}, broken, 1);
+}
+
+}  // namespace
+}  // namespace tenon::testing
