@@ -33,7 +33,7 @@ struct QueryOptions {
   std::uint32_t thread_budget = 1;
   bool training = false;
   bool split_products = false;  // float32 products may be made of bf16 ones
-  bool host_fallback = false;  // a node without a kernel may run its reference on the host, with copies to and fro
+  bool host_fallback = false;   // a node without a kernel may run its reference on the host, with copies to and fro
 };
 std::uint32_t MathFlags(const QueryOptions& options);  // tenon_math_flag
 

@@ -11,6 +11,7 @@
 #include "runtime/cost.h"
 #include "runtime/memory.h"
 #include "runtime/queue.h"
+#include "runtime/recorder.h"
 
 namespace tenon::npu {
 namespace {
@@ -62,12 +63,15 @@ class Host {
     api_.complete = [](tenon_host* host, tenon_token*, int32_t code, tenon_str) {
       reinterpret_cast<Host*>(host)->codes_.push_back(code);
     };
+    api_.clock_ns = [](tenon_host*) { return uint64_t{1}; };
   }
   sdk::Host host() const { return sdk::Host(&api_); }
+  Recorder recorder() { return {profiler_, host(), 0, 1}; }
   const std::vector<int32_t>& codes() const { return codes_; }
 
  private:
   tenon_host_api api_{};
+  NpuProfiler profiler_;
   std::vector<int32_t> codes_;  // written by one worker, read when it has ended
 };
 
@@ -82,7 +86,7 @@ TEST(Queue, RunsInOrderAndStopsAtTheFirstFailure) {
   Host host;
   std::vector<int> order;
   {
-    Queue queue(host.host(), std::make_shared<Health>(Faults{}));
+    Queue queue(host.host(), std::make_shared<Health>(Faults{}), host.recorder());
     queue.Push(Do([&](uint64_t& cycles) { order.push_back(1), cycles += 10; }));
     const auto before = queue.Signal();
     queue.Push(Do([&](uint64_t&) { throw sdk::Failure(TENON_OUT_OF_RANGE, "Index ", 7, " is wrong."); }));
@@ -106,7 +110,7 @@ TEST(Queue, RunsInOrderAndStopsAtTheFirstFailure) {
 TEST(Queue, WaitsMoveTheClockAndCarryFailures) {
   Host host;
   const auto health = std::make_shared<Health>(Faults{});
-  Queue first(host.host(), health), second(host.host(), health);
+  Queue first(host.host(), health, host.recorder()), second(host.host(), health, host.recorder());
   first.Push(Do([](uint64_t& cycles) { cycles += 1000; }));
   Command wait;
   wait.kind = Command::Kind::kWait;
@@ -129,7 +133,7 @@ TEST(Queue, ALostDeviceFailsEveryQueue) {
   faults.lost_at_call = 2;
   const auto health = std::make_shared<Health>(faults);
   std::atomic<int> ran{0};
-  Queue first(host.host(), health), second(host.host(), health);
+  Queue first(host.host(), health, host.recorder()), second(host.host(), health, host.recorder());
   for (int i = 0; i < 3; ++i) first.Push(Do([&](uint64_t&) { ++ran; }));
   const auto lost = first.Signal();
   ASSERT_TRUE(lost->Wait(UINT64_MAX));
