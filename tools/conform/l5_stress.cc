@@ -243,10 +243,22 @@ void ShutdownWhileBusy(Context& context) {
   }
 }
 
+namespace {
+
+bool SeesDevice(const Instance& instance) {
+  const auto* devices = instance.Table<tenon_device_vtable>();
+  std::uint32_t count = 0;
+  tenon_error error;
+  return devices != nullptr &&
+         TENON_CALL(tenon.device, devices, device_count, instance.plugin(), &count, &error) == TENON_OK && count > 0;
+}
+
+}  // namespace
+
 void ExitWithoutShutdown(Context& context) {
   const int code = InChild([&context] {
     auto* instance = new Instance(context);  // never destroyed
-    if (instance->Table<tenon_device_vtable>() != nullptr) {
+    if (SeesDevice(*instance)) {
       auto* session = new Session(context);
       Block block = session->Allocate(1 << 16);
       session->MakeBusy(session->stream());
@@ -269,7 +281,7 @@ void ForkedChild(Context& context) {
     ::_exit(query(&info) == descriptor ? 0 : 1);
   });
   context.Require(code == 0, "In a forked child the entry ends the process with {}.", code);
-  if (instance.Table<tenon_device_vtable>() == nullptr) return;
+  if (!SeesDevice(instance)) return;
   Session s(context);
   const int with_device = InChild([] { ::_exit(0); });
   context.Require(with_device == 0, "A forked child cannot end by _exit.");
