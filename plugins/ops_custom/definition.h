@@ -146,12 +146,16 @@ struct Library {
 
   template <class Kernel>
   void AddKernel(std::string_view op_type, std::string_view name) {
-    kernels.push_back(sdk::MakeKernel<Kernel>(kDomain, op_type, kDeviceKind, name,
-                                              {0, TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC}));
+    kernels.push_back(
+        sdk::MakeKernel<Kernel>(kDomain, op_type, kDeviceKind, name,
+                                {0, TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC | TENON_TRAIT_EMPTY_SAFE}));
   }
 };
 
 void AddAttention(Library& library);
+void AddCtcLoss(Library& library);
+void AddDeformConv(Library& library);
+void AddEmbeddingBag(Library& library);
 void AddFocalLoss(Library& library);
 void AddRotaryEmbedding(Library& library);
 void AddSoftmaxCrossEntropy(Library& library);

@@ -49,6 +49,9 @@ const Library& TheLibrary() {
   static const Library library = [] {
     Library all;
     AddAttention(all);
+    AddCtcLoss(all);
+    AddDeformConv(all);
+    AddEmbeddingBag(all);
     AddFocalLoss(all);
     AddRotaryEmbedding(all);
     AddSoftmaxCrossEntropy(all);
