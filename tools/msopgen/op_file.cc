@@ -37,6 +37,9 @@ constexpr AttributeWord kAttributeWords[] = {
     {"listStr", AttributeType::kTexts},
     {"listString", AttributeType::kTexts},
     {"listListInt", AttributeType::kIntLists},
+    {"listTensor", AttributeType::kTensors},
+    {"dataType", AttributeType::kType},
+    {"listDataType", AttributeType::kTypes},
 };
 
 class Reader {

@@ -19,10 +19,12 @@ inline void EmitGradient(const tenon_gradient_api* api, tenon_grad* grad, std::s
   };
   const uint32_t given = api->input_count(grad), outputs = api->output_count(grad);
   const uint32_t share = Share(given, forward.fixed_inputs, forward.dynamic_inputs);
+  const uint32_t dynamic_outputs =
+      forward.dynamic_outputs * Share(outputs, forward.fixed_outputs, forward.dynamic_outputs);
   std::vector<uint64_t> operands;
   for (uint32_t i = 0; i < forward.fixed_outputs; ++i) operands.push_back(i < outputs ? api->output_grad(grad, i) : 0);
   for (uint32_t i = 0; i < forward.fixed_inputs; ++i) operands.push_back(i < given ? api->input(grad, i) : 0);
-  for (uint32_t i = 0; i < forward.dynamic_outputs * share; ++i) {
+  for (uint32_t i = 0; i < dynamic_outputs; ++i) {
     uint64_t incoming = api->output_grad(grad, forward.fixed_outputs + i);
     if (incoming == 0) {  // nobody asked for it: a zero of its shape
       const uint64_t output = api->output(grad, forward.fixed_outputs + i);

@@ -37,7 +37,8 @@ Tensor Rounded(const Tensor& tensor) {
     return rounded;
   }
   std::vector<int64_t> whole;
-  for (const double value : tensor.values) whole.push_back(support::Convert<int64_t>(value));
+  for (const double value : tensor.values)
+    whole.push_back(tensor.dtype == TENON_DTYPE_BOOL ? (value != 0 ? 1 : 0) : support::Convert<int64_t>(value));
   std::vector<char> bytes(tenon::sdk::DTypeBytes(tensor.dtype, tensor.size()) + 1);
   support::Store(tensor.dtype, whole.data(), tensor.size(), bytes.data());
   rounded.SetBytes(bytes);
