@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-CASES = ["swi_glu", "rotary", "focal_loss", "softmax_cross_entropy", "embedding_bag", "attention", "attention_causal",
+CASES = ["swi_glu", "rotary", "focal_loss", "softmax_cross_entropy", "softmax_cross_entropy_one", "embedding_bag", "attention", "attention_causal",
          "ctc_loss", "deform_conv"]
 WITH_PEER = {"ctc_loss": "torch.nn.functional.ctc_loss", "deform_conv": "torchvision.ops.deform_conv2d"}
 

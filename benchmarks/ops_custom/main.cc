@@ -163,14 +163,16 @@ Case Rotary(Bench& b) {
           }};
 }
 
-Case CrossEntropy(Bench& b) {
+// Against two operators, or against the standard one that is both.
+Case CrossEntropy(Bench& b, bool one) {
   const Tensor x = b.Random({2048, 32000}, -4, 4).RequireGradient(), labels = b.Integers({2048}, 0, 32000);
-  return {"softmax_cross_entropy",
-          {x},
-          [=] {
-            return tn::Op(Own("SoftmaxCrossEntropy"), {x, labels});
-          },
-          [=] { return tn::ops::SoftmaxCrossEntropyLoss(x, labels); }};
+  const auto own = [=] { return tn::Op(Own("SoftmaxCrossEntropy"), {x, labels}); };
+  const auto composed = [=] {
+    if (one) return tn::ops::SoftmaxCrossEntropyLoss(x, labels);
+    return tn::Op("NegativeLogLikelihoodLoss", {tn::Op("LogSoftmax", {x}, {{"axis", -1}}), labels},
+                  {{"reduction", "mean"}});
+  };
+  return {one ? "softmax_cross_entropy_one" : "softmax_cross_entropy", {x}, own, composed};
 }
 
 Case FocalLoss(Bench& b) {
@@ -266,7 +268,8 @@ struct Maker {
 constexpr Maker kCases[] = {
     {"swi_glu", &SwiGlu},
     {"rotary", &Rotary},
-    {"softmax_cross_entropy", &CrossEntropy},
+    {"softmax_cross_entropy", [](Bench& b) { return CrossEntropy(b, false); }},
+    {"softmax_cross_entropy_one", [](Bench& b) { return CrossEntropy(b, true); }},
     {"focal_loss", &FocalLoss},
     {"embedding_bag", &EmbeddingBag},
     {"ctc_loss", &CtcLoss},

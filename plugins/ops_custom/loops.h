@@ -57,6 +57,23 @@ TENON_INLINE float Exp(float x) {
   return y * Float((half + 127) << 23) * Float((whole - half + 127) << 23);
 }
 
+// exp(x) where it cannot overflow, x <= 87: 0 below -87, so that one factor 2^n does.
+TENON_INLINE float ExpOfModest(float x) {
+  constexpr float kRound = 12582912.0f;
+  const float c = x < -87.0f ? -87.0f : x;
+  const float shifted = c * 1.44269504f + kRound;
+  const float n = shifted - kRound;
+  float r = c - n * 0.693359375f;
+  r = r + n * 2.12194440e-4f;
+  float p = 1.3814308589e-3f;
+  p = p * r + 8.3688565412e-3f;
+  p = p * r + 4.1668401626e-2f;
+  p = p * r + 1.6666519479e-1f;
+  p = p * r + 4.9999993370e-1f;
+  const float y = p * (r * r) + r + 1.0f;
+  return x < -87.0f ? 0.0f : y * Float((Bits(shifted) - Bits(kRound) + 127) << 23);
+}
+
 // log(x) = n log(2) + log(1 + m), sqrt(1/2) <= 1 + m < sqrt(2), for x > 0; -infinity for 0.
 TENON_INLINE float Log(float x) {
   const bool small = x < 1.17549435e-38f;

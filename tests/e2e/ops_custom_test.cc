@@ -78,6 +78,35 @@ TEST(OpsCustom, TrainThroughLosses) {
                {"SoftmaxCrossEntropy", "SigmoidFocalLoss"});
 }
 
+// The rows of bags and the taps of a deformed convolution, both trained; steps of an alignment out of one sample each.
+TEST(OpsCustom, TrainConvolutionAndBags) {
+  ExpectTrains(R"(    - {parameter: {shape: [3, 1, 3, 3], init: {uniform: 0.5}, name: kernel}}
+    - {conv: {out: 18, kernel: 3, pad: 1, input: input, name: moves}}
+    - {op: {domain: org.tenon.custom, type: DeformConv, attrs: {padding: [1, 1]}, input: [input, kernel, moves]}}
+    - relu
+    - flatten
+    - {linear: {out: 5, name: seen}}
+    - {parameter: {shape: [7, 5], init: {uniform: 0.5}, name: table}}
+    - {op: {domain: org.tenon.custom, type: EmbeddingBag, input: table, constants: {Indices: [0, 1, 2, 3, 4, 5, 6, 0, 2], Offsets: [0, 1, 2, 3, 4, 5, 6, 7]}, name: bags}}
+    - {add: {input: [seen, bags]}}
+    - {linear: {out: 4}}
+)",
+               {"DeformConv", "EmbeddingBag"});
+}
+
+TEST(OpsCustom, TrainThroughAlignments) {
+  ExpectTrains(R"(    - flatten
+    - {linear: {out: 15}}
+    - {reshape: {shape: [0, 5, 3]}}
+    - {transpose: {perm: [1, 0, 2]}}
+    - {op: {type: LogSoftmax, attrs: {axis: -1}, name: steps}}
+    - {op: {domain: org.tenon.custom, type: CTCLoss, attrs: {reduction: none}, input: steps, constants: {Targets: [[1, 2], [2, 1], [1, 1], [2, 2], [1, 0], [2, 0], [1, 2], [2, 1]], InputLengths: [5, 5, 5, 5, 4, 4, 3, 5], TargetLengths: [2, 2, 2, 2, 1, 1, 2, 2]}}}
+    - {reshape: {shape: [-1, 1], name: losses}}
+    - {linear: {out: 4}}
+)",
+               {"CTCLoss"});
+}
+
 TEST(OpsCustom, TrainUnderMixedPrecision) {
   for (const char* level : {"O1", "O2", "O3"})
     ExpectTrains(kTransformer, {"SwiGLU"}, std::string("amp: {level: ") + level + ", dtype: bf16}\n");

@@ -13,13 +13,14 @@ constexpr char kOp[] = "org.tenon.custom.SoftmaxCrossEntropy";
 
 TEST(SoftmaxCrossEntropy, IsThatOfPyTorch) { CheckCases("softmax_cross_entropy"); }
 
-// Rows of more than one block, whose maximum rises from block to block, against sums in double.
+// Rows of more than one block, whose maximum rises from block to block, against sums in double. Logits of 200 are known
+// to 1e-5.
 TEST(SoftmaxCrossEntropy, TakesLargeVocabularies) {
   OnEachRuntime([](const api::Runtime& runtime) {
     constexpr std::int64_t kRows = 2, kClasses = 10007;
     std::vector<float> logits = Numbers(kRows * kClasses);
     for (std::size_t i = 0; i < logits.size(); ++i)
-      logits[i] = 9 * logits[i] + static_cast<float>(i % kClasses) * 4e-3f;
+      logits[i] = 9 * logits[i] + static_cast<float>(i % kClasses) * 2e-2f;
     const std::vector<std::int64_t> labels = {9999, 3};
     const auto x = api::Tensor::Of(runtime, {kRows, kClasses}, logits).RequireGradient();
     const auto y = api::Op(kOp, {x, api::Tensor::Of(runtime, {kRows}, labels)}, {{"reduction", "sum"}});
@@ -33,7 +34,7 @@ TEST(SoftmaxCrossEntropy, TakesLargeVocabularies) {
       expected += std::log(sum) - static_cast<double>(row[label]);
       for (std::int64_t c = 0; c < kClasses; ++c) {
         const double slope = std::exp(static_cast<double>(row[c])) / sum - (c == label ? 1 : 0);
-        ASSERT_NEAR(dx[static_cast<std::size_t>(r * kClasses + c)], slope, 1e-6) << r << " " << c;
+        ASSERT_NEAR(dx[static_cast<std::size_t>(r * kClasses + c)], slope, 1e-5) << r << " " << c;
       }
     }
     EXPECT_NEAR(y.Values<float>()[0], expected, 1e-3);

@@ -110,7 +110,7 @@ TENON_INLINE void Exponentiate(const Running& run, int64_t keys, float* scores) 
   for (int64_t j = 0; j < keys; ++j) {
     float* row = scores + j * kBlock;
     TENON_SIMD for (int64_t i = 0; i < kBlock; ++i) {
-      row[i] = Exp(row[i] - shift[i]);
+      row[i] = ExpOfModest(row[i] - shift[i]);
       run.sum[i] += row[i];
     }
   }
@@ -185,7 +185,7 @@ void BackwardBlock(const AttentionArgs& a, int64_t head, int64_t kv, int64_t num
     for (int64_t r = 0; r < keys.count(); ++r) {
       float *p_row = p + r * kBlock, *ds_row = ds + r * kBlock;
       TENON_SIMD for (int64_t i = 0; i < kBlock; ++i) {
-        p_row[i] = Exp(p_row[i] - log_sum[i]);
+        p_row[i] = ExpOfModest(p_row[i] - log_sum[i]);
         ds_row[i] = a.scale * p_row[i] * (ds_row[i] - delta[i]);
       }
     }

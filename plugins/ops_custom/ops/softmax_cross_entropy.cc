@@ -33,22 +33,61 @@ namespace {
 
 constexpr int64_t kBlock = 2048;  // floats that stay in the first cache
 
-// log(sum exp(x)): block by block, the sum so far is scaled when a block has a larger maximum.
+// Four chains, so that none waits for itself.
+TENON_INLINE float Largest(const float* x, int64_t count, float start) {
+  float a = start, b = start, c = start, d = start;
+  const int64_t part = count / 4;
+  TENON_PRAGMA(omp simd reduction(max : a, b, c, d))
+  for (int64_t i = 0; i < part; ++i) {
+    const float p = x[i], q = x[i + part], r = x[i + 2 * part], s = x[i + 3 * part];
+    a = p > a ? p : a, b = q > b ? q : b, c = r > c ? r : c, d = s > d ? s : d;
+  }
+  for (int64_t i = 4 * part; i < count; ++i) a = x[i] > a ? x[i] : a;
+  a = b > a ? b : a, c = d > c ? d : c;
+  return c > a ? c : a;
+}
+// The sum of exp(x - top), and the largest x, in one pass.
+struct Sum {
+  float sum, largest;
+};
+TENON_INLINE Sum SumOfExp(const float* x, int64_t count, float top) {
+  float a = 0, b = 0, m = top, n = top;
+  const int64_t part = count / 2;
+  TENON_PRAGMA(omp simd reduction(+ : a, b) reduction(max : m, n))
+  for (int64_t i = 0; i < part; ++i) {
+    const float p = x[i], q = x[i + part];
+    m = p > m ? p : m, n = q > n ? q : n;
+    a += ExpOfModest(p - top);
+    b += ExpOfModest(q - top);
+  }
+  if (count % 2 != 0) {
+    const float last = x[count - 1];
+    m = last > m ? last : m;
+    a += ExpOfModest(last - top);
+  }
+  return {a + b, n > m ? n : m};
+}
+
+// log(sum exp(x)). All terms are relative to `top`, the maximum of the first block; numbers that lie further above it than
+// this are taken as the new one, and the block is summed again.
 TENON_INLINE float LogSumExp(const float* row, int64_t classes) {
+  constexpr float kFar = 40;
   float top = -kInfinity, sum = 0;
   for (int64_t first = 0; first < classes; first += kBlock) {
     const int64_t count = Min(kBlock, classes - first);
     const float* x = row + first;
-    float block_top = top;
-    TENON_SIMD_MAX(block_top) for (int64_t c = 0; c < count; ++c) block_top = x[c] > block_top ? x[c] : block_top;
-    if (block_top == -kInfinity) {
+    if (top == -kInfinity) top = Largest(x, count, top);
+    if (top == -kInfinity) {
       for (int64_t c = 0; c < count; ++c) sum = x[c] != x[c] ? x[c] : sum;  // a NaN is no maximum, and must not be lost
       continue;
     }
-    float block_sum = 0;
-    TENON_SIMD_SUM(block_sum) for (int64_t c = 0; c < count; ++c) block_sum += Exp(x[c] - block_top);
-    sum = sum * Exp(top - block_top) + block_sum;
-    top = block_top;
+    Sum block = SumOfExp(x, count, top);
+    if (block.largest > top + kFar) {
+      sum *= Exp(top - block.largest);
+      top = block.largest;
+      block = SumOfExp(x, count, top);
+    }
+    sum += block.sum;
   }
   return top + Log(sum);
 }
@@ -74,7 +113,7 @@ void Backward(const CrossEntropyArgs& a, Range rows) {
       if (label == a.ignore_index) {
         Fill(block, count, 0.0f);
       } else {
-        TENON_SIMD for (int64_t c = 0; c < count; ++c) block[c] = Exp(x[c] - log_sum) * factor;
+        TENON_SIMD for (int64_t c = 0; c < count; ++c) block[c] = ExpOfModest(x[c] - log_sum) * factor;
         if (label >= first && label < first + count) block[label - first] -= factor;
       }
       StreamOut(a.d_logits + r * a.classes + first, block, count);
