@@ -38,6 +38,8 @@ Attention AttentionOf(const Request& request, uint32_t first) {
   const sdk::Attributes& attributes = request.attributes();
   const int64_t heads = attributes.Int("heads", 0);
   const sdk::Dims q = request.input(first).dims();
+  if (q.size() != (heads > 0 ? 3u : 4u)) Refuse("Q has shape ", q, " with heads ", heads);
+  if (heads == 0 && !request.has_input(first + 1)) Refuse("queries, keys and values lie side by side, but heads is 0");
   Attention a;
   a.packed = !request.has_input(first + 1);
   const sdk::Dims k = a.packed ? q : request.input(first + 1).dims(),

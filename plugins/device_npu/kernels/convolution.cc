@@ -30,6 +30,8 @@ Convolution ConvolutionOf(const Request& request, sdk::Dims x, sdk::Dims w, sdk:
   Convolution conv;
   conv.window = WindowOf(request, x, y, sdk::Dims(w.data() + 2, w.size() - 2));
   conv.groups = request.attributes().Int("group", 1);
+  if (conv.groups < 1 || x[1] % conv.groups != 0 || w[0] % conv.groups != 0)
+    Refuse("group ", conv.groups, " does not divide ", x[1], " and ", w[0], " channels");
   conv.in = x[1] / conv.groups;
   conv.out = w[0] / conv.groups;
   conv.dtype = request.input(0).dtype();

@@ -66,7 +66,9 @@ Work Move(const Request& request, std::vector<Piece> pieces, bool cleared = fals
 }
 
 uint32_t AxisOf(int64_t axis, uint32_t rank) {
-  return static_cast<uint32_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+  const auto limit = static_cast<int64_t>(rank);
+  if (axis < -limit || axis >= limit) Refuse("axis ", axis, " is outside rank ", rank);
+  return static_cast<uint32_t>(axis < 0 ? axis + limit : axis);
 }
 
 // A block of `sizes`, read and written with the given strides.
@@ -80,6 +82,7 @@ Work MakeTranspose(const Request& request) {
   const sdk::Dims x = request.input(0).dims(), y = request.output(0).dims();
   const auto own = ContiguousStrides(x);
   const sdk::Dims perm = request.attributes().Ints("perm");
+  if (perm.size() != 0 && perm.size() != x.size()) Refuse("perm has ", perm.size(), " axes for rank ", x.size());
   std::vector<int64_t> from(x.size());
   for (uint32_t axis = 0; axis < x.size(); ++axis)
     from[axis] = own[perm.size() > 0 ? AxisOf(perm[axis], x.size()) : x.size() - 1 - axis];
@@ -146,7 +149,11 @@ std::vector<SliceAxis> SliceOf(const Request& request, sdk::Dims whole, uint32_t
                              steps = request.has_input(first + 3) ? request.Ints(first + 3) : std::vector<int64_t>();
   std::vector<SliceAxis> out(whole.size());
   for (size_t i = 0; i < starts.size(); ++i) {
-    const uint32_t axis = axes.empty() ? static_cast<uint32_t>(i) : AxisOf(axes[i], whole.size());
+    if (!axes.empty() && axes.size() != starts.size())
+      Refuse("there are ", axes.size(), " axes and ", starts.size(), " starts");
+    if (!steps.empty() && steps.size() != starts.size())
+      Refuse("there are ", steps.size(), " steps and ", starts.size(), " starts");
+    const uint32_t axis = AxisOf(axes.empty() ? static_cast<int64_t>(i) : axes[i], whole.size());
     const int64_t step = steps.empty() ? 1 : steps[i], extent = whole[axis];
     const int64_t start = starts[i] < 0 ? starts[i] + extent : starts[i];
     out[axis] = {step > 0 ? std::clamp<int64_t>(start, 0, extent) : std::clamp<int64_t>(start, 0, extent - 1), step};
@@ -210,7 +217,9 @@ Work MakePad(const Request& request) {
   for (size_t i = 0; i < pads.size(); ++i) {
     if (pads[i] < 0) Refuse("a pad is negative");
     const size_t half = pads.size() / 2;
-    if (i < half) piece.to += pads[i] * to[axes.empty() ? i : AxisOf(axes[i], x.size())];
+    if (i >= half) continue;
+    if (!axes.empty() && axes.size() != half) Refuse("there are ", axes.size(), " axes and ", pads.size(), " pads");
+    piece.to += pads[i] * to[AxisOf(axes.empty() ? static_cast<int64_t>(i) : axes[i], x.size())];
   }
   return Move(request, {piece}, /*cleared=*/true, request.has_input(2) ? 2 : kZero);
 }

@@ -15,6 +15,10 @@ std::vector<bool> ReducedAxes(const Request& request) {
   const std::vector<int64_t> axes =
       request.has_input(1) ? request.Ints(1) : std::vector<int64_t>(given.begin(), given.end());
   std::vector<bool> reduced(rank, axes.empty() && attributes.Int("noop_with_empty_axes", 0) == 0);
+  const auto limit = static_cast<int64_t>(rank);
+  for (const int64_t axis : axes) {
+    if (axis < -limit || axis >= limit) Refuse("axis ", axis, " is outside rank ", rank);
+  }
   for (const int64_t axis : axes)
     reduced[static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis)] = true;
   return reduced;

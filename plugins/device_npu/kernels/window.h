@@ -42,6 +42,7 @@ inline Window WindowOf(const Request& request, sdk::Dims large, sdk::Dims small,
     axis.kernel = kernel[i];
     axis.stride = attributes.IntAt("strides", i, 1);
     axis.dilation = attributes.IntAt("dilations", i, 1);
+    if (axis.stride < 1 || axis.dilation < 1) Refuse("a stride or dilation is below 1");
     axis.pad = padding == "VALID" ? 0 : attributes.IntAt("pads", i, 0);
     axis.pad_end = padding == "VALID" ? 0 : attributes.IntAt("pads", i + spatial, 0);
   }
