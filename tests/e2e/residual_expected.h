@@ -6,7 +6,8 @@
 namespace tenon {
 
 // Of one gradient: its norm, and its product with sin(0.7 i^2 + 1.3 i + k) of element i and parameter k by name.
-// k...Float32, k...LossFloat32: the largest relative distance of PyTorch's own float32 gradients and losses from these.
+// k...Float32, k...LossFloat32: the largest relative distance of PyTorch's own float32 gradients and losses from these,
+// of losses up to each step.
 struct ResidualGradient {
   const char* parameter;
   double norm, product;
@@ -78,8 +79,124 @@ inline const std::vector<ResidualGradient> kResNet18Gradients = {
     {"layer4.1.conv2.weight", 28.3060899, 0.00329486027},
 };
 inline constexpr double kResNet18Float32 = 3.48e-06;
-inline constexpr double kResNet18Losses[] = {2.87030538, 3.18396738, 5.22025554};
-inline constexpr double kResNet18LossFloat32[] = {3.29e-06, 1.62e-05, 0.00175};
+inline constexpr double kResNet18Losses[] = {2.87030538, 3.18396738, 5.22025554, 4.47894862, 3.71958594, 5.16253171, 6.44263624, 7.45877566, 5.91783194, 6.6515418, 8.47157178, 4.21619857, 5.36523345, 4.27413182, 7.36289377, 11.4949755, 4.41218571, 5.15057225, 10.4302188, 3.42595518};
+inline constexpr double kResNet18LossFloat32[] = {3.41e-06, 2.34e-05, 0.00175, 0.032, 0.176, 0.297, 0.428, 0.428, 0.428, 0.428, 0.431, 0.662, 0.662, 1.08, 1.08, 1.08, 1.08, 1.08, 1.08, 2.04};
+
+inline const std::vector<ResidualGradient> kResNet34Gradients = {
+    {"bn1.bias", 12.6432796, -5.18390343},
+    {"bn1.weight", 14.3566553, 2.89119179},
+    {"conv1.weight", 75.5785093, 5.84186593e-05},
+    {"fc.bias", 0.395151711, -0.19388591},
+    {"fc.weight", 17.0030795, 32.985335},
+    {"layer1.0.bn1.bias", 9.56614628, 0.48459302},
+    {"layer1.0.bn1.weight", 12.0117322, 18.4681298},
+    {"layer1.0.bn2.bias", 6.41130295, -1.73568356},
+    {"layer1.0.bn2.weight", 9.3302207, -11.0557023},
+    {"layer1.0.conv1.weight", 226.486154, -0.000656921984},
+    {"layer1.0.conv2.weight", 186.354266, -0.000351188188},
+    {"layer1.1.bn1.bias", 4.84352048, -4.04732805},
+    {"layer1.1.bn1.weight", 6.31364555, 4.60245799},
+    {"layer1.1.bn2.bias", 3.5899354, 1.04060217},
+    {"layer1.1.bn2.weight", 4.89126082, -2.43304009},
+    {"layer1.1.conv1.weight", 135.236845, 5.53103604e-05},
+    {"layer1.1.conv2.weight", 110.130171, -0.000524570893},
+    {"layer1.2.bn1.bias", 4.03253687, 1.4019232},
+    {"layer1.2.bn1.weight", 5.18462984, 8.53867398},
+    {"layer1.2.bn2.bias", 2.90425246, -0.45805},
+    {"layer1.2.bn2.weight", 3.72556323, 0.867926661},
+    {"layer1.2.conv1.weight", 107.736065, 1.77229035e-05},
+    {"layer1.2.conv2.weight", 89.5695885, -0.000368516031},
+    {"layer2.0.bn1.bias", 5.94970979, -6.38412142},
+    {"layer2.0.bn1.weight", 6.94251489, 3.47823661},
+    {"layer2.0.bn2.bias", 4.83981472, -1.87466706},
+    {"layer2.0.bn2.weight", 6.52973937, 1.88831835},
+    {"layer2.0.conv1.weight", 132.334186, 4.13147121e-05},
+    {"layer2.0.conv2.weight", 161.319725, 0.00196028188},
+    {"layer2.0.downsample.0.weight", 38.593802, -3.20774392e-05},
+    {"layer2.0.downsample.1.bias", 4.83981472, -4.02023082},
+    {"layer2.0.downsample.1.weight", 6.12014744, -1.27109229},
+    {"layer2.1.bn1.bias", 3.79982279, -0.03792187},
+    {"layer2.1.bn1.weight", 4.63550539, -3.23472321},
+    {"layer2.1.bn2.bias", 2.73017424, 0.286752879},
+    {"layer2.1.bn2.weight", 3.96310108, 0.743037042},
+    {"layer2.1.conv1.weight", 136.035653, -6.16970567e-07},
+    {"layer2.1.conv2.weight", 112.95927, 0.000289698786},
+    {"layer2.2.bn1.bias", 2.76189716, 1.07970167},
+    {"layer2.2.bn1.weight", 2.93182685, -2.0469708},
+    {"layer2.2.bn2.bias", 1.90848329, 0.145504449},
+    {"layer2.2.bn2.weight", 2.82948567, -0.754717302},
+    {"layer2.2.conv1.weight", 86.9533222, 1.46714526e-06},
+    {"layer2.2.conv2.weight", 73.1615255, -0.000330435503},
+    {"layer2.3.bn1.bias", 2.19368185, 1.68906032},
+    {"layer2.3.bn1.weight", 2.63964705, 0.198983421},
+    {"layer2.3.bn2.bias", 1.73287258, 0.134423772},
+    {"layer2.3.bn2.weight", 2.42538415, 2.59002326},
+    {"layer2.3.conv1.weight", 74.2646258, -5.14302329e-05},
+    {"layer2.3.conv2.weight", 61.3384559, -0.000218339316},
+    {"layer3.0.bn1.bias", 3.01905284, -3.91912198},
+    {"layer3.0.bn1.weight", 3.19944174, -1.24431255},
+    {"layer3.0.bn2.bias", 2.49081651, 0.509511131},
+    {"layer3.0.bn2.weight", 2.99520586, -2.10097913},
+    {"layer3.0.conv1.weight", 101.463207, 9.73340708e-06},
+    {"layer3.0.conv2.weight", 118.992299, -0.000524153429},
+    {"layer3.0.downsample.0.weight", 28.2172328, 1.98915914e-05},
+    {"layer3.0.downsample.1.bias", 2.49081651, 1.69681995},
+    {"layer3.0.downsample.1.weight", 3.30779426, -1.0202408},
+    {"layer3.1.bn1.bias", 1.98680075, -1.62949126},
+    {"layer3.1.bn1.weight", 2.16117396, -0.790247642},
+    {"layer3.1.bn2.bias", 1.74998576, -1.11740293},
+    {"layer3.1.bn2.weight", 2.27967061, -2.01238744},
+    {"layer3.1.conv1.weight", 95.446733, 0.000191751442},
+    {"layer3.1.conv2.weight", 79.4591245, 0.000571517835},
+    {"layer3.2.bn1.bias", 1.30837882, -1.27388586},
+    {"layer3.2.bn1.weight", 1.42001162, 0.116193061},
+    {"layer3.2.bn2.bias", 1.07704009, -1.1751552},
+    {"layer3.2.bn2.weight", 1.25653391, -1.40342641},
+    {"layer3.2.conv1.weight", 63.3175381, -2.42709964e-05},
+    {"layer3.2.conv2.weight", 53.0436993, 3.89436226e-05},
+    {"layer3.3.bn1.bias", 1.02468214, -0.791282491},
+    {"layer3.3.bn1.weight", 1.12063483, 0.110593181},
+    {"layer3.3.bn2.bias", 0.740150665, -0.02536051},
+    {"layer3.3.bn2.weight", 0.888501809, -1.38597819},
+    {"layer3.3.conv1.weight", 47.7306859, -6.17753082e-06},
+    {"layer3.3.conv2.weight", 38.9822642, -0.000907090235},
+    {"layer3.4.bn1.bias", 0.846021716, -0.317870712},
+    {"layer3.4.bn1.weight", 0.8673521, 0.260909635},
+    {"layer3.4.bn2.bias", 0.55391079, 0.562639044},
+    {"layer3.4.bn2.weight", 0.706822007, -0.607184874},
+    {"layer3.4.conv1.weight", 39.3923113, 2.93404814e-05},
+    {"layer3.4.conv2.weight", 32.3061384, -0.000470920992},
+    {"layer3.5.bn1.bias", 0.75424641, 0.0334688118},
+    {"layer3.5.bn1.weight", 0.798317994, 0.349879254},
+    {"layer3.5.bn2.bias", 0.4636488, 0.718007471},
+    {"layer3.5.bn2.weight", 0.639638103, 0.147358322},
+    {"layer3.5.conv1.weight", 37.6287297, -2.038929e-06},
+    {"layer3.5.conv2.weight", 29.7453543, -0.000187558662},
+    {"layer4.0.bn1.bias", 1.15174331, 1.50299753},
+    {"layer4.0.bn1.weight", 1.28806213, 0.743678044},
+    {"layer4.0.bn2.bias", 0.955418286, -0.669436961},
+    {"layer4.0.bn2.weight", 1.25309962, 0.746135277},
+    {"layer4.0.conv1.weight", 71.0199527, 1.69957011e-05},
+    {"layer4.0.conv2.weight", 67.0997649, 0.024046327},
+    {"layer4.0.downsample.0.weight", 15.4506386, 4.29899331e-07},
+    {"layer4.0.downsample.1.bias", 0.955418286, -0.387806897},
+    {"layer4.0.downsample.1.weight", 1.17551539, -0.443532418},
+    {"layer4.1.bn1.bias", 0.766995154, -0.0339230678},
+    {"layer4.1.bn1.weight", 0.887481968, -0.525893285},
+    {"layer4.1.bn2.bias", 0.586086458, -0.0136457826},
+    {"layer4.1.bn2.weight", 0.723955251, 0.634068496},
+    {"layer4.1.conv1.weight", 58.8234911, -0.00588929993},
+    {"layer4.1.conv2.weight", 42.333164, 0.0100015556},
+    {"layer4.2.bn1.bias", 0.495666863, -0.1330759},
+    {"layer4.2.bn1.weight", 0.59798831, 0.592074504},
+    {"layer4.2.bn2.bias", 0.467804615, -0.32265223},
+    {"layer4.2.bn2.weight", 0.477085055, 0.345329864},
+    {"layer4.2.conv1.weight", 38.1504255, 0.00036113863},
+    {"layer4.2.conv2.weight", 28.4589142, 0.00607747437},
+};
+inline constexpr double kResNet34Float32 = 9.84e-06;
+inline constexpr double kResNet34Losses[] = {4.14227141, 3.41540323, 4.53884446, 8.3519795, 9.27718935, 5.39176175, 11.2446333, 3.68167694, 2.4147242, 10.0744723, 4.70980295, 3.53363542, 12.297534, 5.33671194, 3.10424894, 8.95144914, 13.1270642, 12.774991, 10.270542, 4.2186149};
+inline constexpr double kResNet34LossFloat32[] = {2.79e-06, 0.000163, 0.0353, 0.456, 0.456, 0.861, 0.861, 1.97, 3.49, 3.49, 3.49, 3.49, 3.49, 3.49, 3.49, 3.49, 3.49, 3.49, 3.49, 3.49};
 
 inline const std::vector<ResidualGradient> kResNet50Gradients = {
     {"bn1.bias", 4.64298146, 1.45011829},
@@ -245,8 +362,8 @@ inline const std::vector<ResidualGradient> kResNet50Gradients = {
     {"layer4.2.conv3.weight", 3.91849132, -0.000528955093},
 };
 inline constexpr double kResNet50Float32 = 0.00575;
-inline constexpr double kResNet50Losses[] = {9.03506461};
-inline constexpr double kResNet50LossFloat32[] = {4.76e-06};
+inline constexpr double kResNet50Losses[] = {9.03506461, 4.35508793, 3.37501671, 7.66786131, 18.6053517, 17.6481266, 11.4076379, 20.2454847, 28.8194733, 18.6404328, 33.4778196, 7.8472808, 24.9549932, 20.2509429, 27.3107722, 23.7846104, 16.6487206, 17.4056673, 9.22947792, 10.5442326};
+inline constexpr double kResNet50LossFloat32[] = {8.66e-06, 0.127, 0.315, 0.315, 0.315, 0.315, 0.601, 0.601, 0.697, 0.697, 0.697, 2.71, 2.71, 2.71, 2.71, 2.71, 2.71, 2.71, 2.71, 2.71};
 
 inline const std::vector<ResidualGradient> kMobileNetV2Gradients = {
     {"classifier.1.bias", 0.29899485, -0.0421537772},
@@ -409,8 +526,8 @@ inline const std::vector<ResidualGradient> kMobileNetV2Gradients = {
     {"features.9.conv.3.weight", 0.883464714, 1.25433959},
 };
 inline constexpr double kMobileNetV2Float32 = 0.0115;
-inline constexpr double kMobileNetV2Losses[] = {2.45441072};
-inline constexpr double kMobileNetV2LossFloat32[] = {5.86e-06};
+inline constexpr double kMobileNetV2Losses[] = {2.45441072, 2.51224058, 2.83949902, 2.11985143, 2.33963511, 2.49938118, 2.82683902, 2.32514695, 2.62876082, 3.00231264, 2.48539667, 2.72526682, 2.59575368, 2.53339376, 2.19922109, 2.81727709, 2.6073095, 2.6198204, 2.93996965, 2.47679244};
+inline constexpr double kMobileNetV2LossFloat32[] = {7.87e-06, 0.0524, 0.0646, 0.208, 0.337, 0.337, 0.337, 0.337, 0.337, 0.337, 0.337, 0.337, 0.337, 0.337, 0.337, 0.337, 0.337, 0.337, 0.337, 0.427};
 
 // clang-format on
 

@@ -1,7 +1,8 @@
-// The residual networks of the zoo follow PyTorch: counts of parameters, all gradients of the first step, losses. Expected
+// The residual networks of the zoo follow PyTorch: counts of parameters, all gradients of the first step, losses of 20 steps. Expected
 // values: residual_expected.h, written by tests/e2e/peer/residual_steps.py; the counts are those of torchvision's
 // documentation. Gradients agree to 1e-5, or to three times the distance of PyTorch's own float32 where that is larger: in
-// deep networks some activations lie so near 0 that float32 and float64 put them on different sides of Relu.
+// deep networks some activations lie so near 0 that float32 and float64 put them on different sides of Relu. Losses agree to
+// three times the largest distance up to the step of PyTorch's float32 from float64 and of two threads from one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,6 +82,11 @@ void FollowPyTorch(const std::string& network, std::int64_t size, const std::vec
 TEST(ResidualSteps, ResNet18) {
   FollowPyTorch("{zoo: resnet18, args: {num_classes: 10, stem: cifar}}", 8, kResNet18Gradients, kResNet18Float32,
                 kResNet18Losses, kResNet18LossFloat32);
+}
+
+TEST(ResidualSteps, ResNet34) {
+  FollowPyTorch("{zoo: resnet34, args: {num_classes: 10, stem: cifar}}", 8, kResNet34Gradients, kResNet34Float32,
+                kResNet34Losses, kResNet34LossFloat32);
 }
 
 TEST(ResidualSteps, ResNet50) {
