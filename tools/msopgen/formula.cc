@@ -185,10 +185,10 @@ class Chooser {
     if (MayReduce() && keep_ != nullptr)
       return Kind("reduction", fmt::format("it has the attribute '{}'", keep_->name));
     if (MayReduce() && axes_ != nullptr && Reducer() != nullptr)
-      return Kind("reduction", fmt::format("its name, and its attribute '{}'", axes_->name));
+      return Kind("reduction", fmt::format("its name and its attribute '{}' say so", axes_->name));
     if (layout_.inputs.empty()) return Kind("generic", "it has no input");
     if (!MayBeElementwise()) return Kind("generic", "it has dynamic outputs beside others");
-    if (Known() != nullptr) return Kind("elementwise", "its name");
+    if (Known() != nullptr) return Kind("elementwise", "its name says so");
     for (const char* word : kWholeWords) {
       if (name_.find(word) != std::string::npos) return Kind("generic", fmt::format("its name holds '{}'", word));
     }

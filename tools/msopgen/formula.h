@@ -22,7 +22,7 @@ Layout LayoutOf(const Operator& op);
 // What the generated kernels compute, in C++, and how it was chosen.
 struct Formula {
   std::string kind;                                    // elementwise, reduction, generic
-  std::string kind_reason;                             // "its attribute 'axes'"
+  std::string kind_reason;                             // "it has the attribute 'axes'"
   bool fill_in = false;                                // the arithmetic is a default
   std::string reason;                                  // a sentence: why it is one
   std::string default_words;                           // "the sum of all inputs"

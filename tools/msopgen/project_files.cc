@@ -68,9 +68,9 @@ Result<Files> OperatorFiles(const Operator& op, const std::string& domain, const
   const Formula formula = ChooseFormula(op, layout, findings);
   Files files;
   if (!findings.good()) return files;
-  findings.Note(op.place, fmt::format("{}: {}, because of {}; its kernels compute {}.{}", op.type, formula.kind,
-                                      formula.kind_reason, formula.default_words,
-                                      formula.fill_in ? " " + formula.reason + " Fill it in." : ""));
+  findings.Note(op.place,
+                fmt::format("{}: {} ({}); its kernels compute {}.{}", op.type, formula.kind, formula.kind_reason,
+                            formula.default_words, formula.fill_in ? " " + formula.reason + " Fill it in." : ""));
   if (layout.reordered)
     findings.Note(
         op.place,
