@@ -5,10 +5,6 @@
 
 #include "plugins/ops_custom/types.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #define TENON_INLINE inline __attribute__((always_inline))
 #define TENON_PRAGMA(text) _Pragma(#text)
 #define TENON_SIMD TENON_PRAGMA(omp simd)
@@ -116,16 +112,6 @@ TENON_INLINE float Sigmoid(float x) { return 1.0f / (1.0f + Exp(-x)); }
 
 TENON_INLINE void Fill(float* x, int64_t count, float value) {
   TENON_SIMD for (int64_t i = 0; i < count; ++i) x[i] = value;
-}
-
-// Copies a short buffer past the caches to memory that is not read again soon: saves the read that a store begins with.
-TENON_INLINE void StreamOut(float* to, const float* from, int64_t count) {
-  int64_t i = 0;
-#if defined(__SSE2__)
-  while (i < count && (reinterpret_cast<unsigned long>(to + i) & 15) != 0) to[i] = from[i], ++i;
-  for (; i + 4 <= count; i += 4) _mm_stream_ps(to + i, _mm_loadu_ps(from + i));
-#endif
-  for (; i < count; ++i) to[i] = from[i];
 }
 
 }  // namespace

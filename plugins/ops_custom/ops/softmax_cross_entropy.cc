@@ -33,6 +33,11 @@ namespace {
 
 constexpr int64_t kBlock = 2048;  // floats that stay in the first cache
 
+// The rows lie behind each other: the block after this one comes while this one is worked on.
+TENON_INLINE void FetchNext(const float* block) {
+  for (int64_t c = 0; c < kBlock; c += 16) __builtin_prefetch(block + kBlock + c);
+}
+
 // Four chains, so that none waits for itself.
 TENON_INLINE float Largest(const float* x, int64_t count, float start) {
   float a = start, b = start, c = start, d = start;
@@ -76,6 +81,7 @@ TENON_INLINE float LogSumExp(const float* row, int64_t classes) {
   for (int64_t first = 0; first < classes; first += kBlock) {
     const int64_t count = Min(kBlock, classes - first);
     const float* x = row + first;
+    FetchNext(x);
     if (top == -kInfinity) top = Largest(x, count, top);
     if (top == -kInfinity) {
       for (int64_t c = 0; c < count; ++c) sum = x[c] != x[c] ? x[c] : sum;  // a NaN is no maximum, and must not be lost
@@ -103,21 +109,17 @@ void Forward(const CrossEntropyArgs& a, Range rows) {
 
 // dLogits = dY (softmax - one hot).
 void Backward(const CrossEntropyArgs& a, Range rows) {
-  alignas(64) float block[kBlock];
   for (int64_t r = rows.begin; r < rows.end; ++r) {
-    const int64_t label = a.labels[r];
-    const float factor = label == a.ignore_index ? 0.0f : a.scale * a.dy[a.dy_of_rows ? r : 0], log_sum = a.saved[r];
-    for (int64_t first = 0; first < a.classes; first += kBlock) {
-      const int64_t count = Min(kBlock, a.classes - first);
-      const float* x = a.logits + r * a.classes + first;
-      if (label == a.ignore_index) {
-        Fill(block, count, 0.0f);
-      } else {
-        TENON_SIMD for (int64_t c = 0; c < count; ++c) block[c] = ExpOfModest(x[c] - log_sum) * factor;
-        if (label >= first && label < first + count) block[label - first] -= factor;
-      }
-      StreamOut(a.d_logits + r * a.classes + first, block, count);
+    const int64_t label = a.labels[r], classes = a.classes;
+    const float* x = a.logits + r * classes;
+    float* d = a.d_logits + r * classes;
+    if (label == a.ignore_index) {
+      Fill(d, classes, 0.0f);
+      continue;
     }
+    const float factor = a.scale * a.dy[a.dy_of_rows ? r : 0], log_sum = a.saved[r];
+    TENON_SIMD for (int64_t c = 0; c < classes; ++c) d[c] = ExpOfModest(x[c] - log_sum) * factor;
+    d[label] -= factor;
   }
 }
 
