@@ -257,9 +257,9 @@ bool SeesDevice(const Instance& instance) {
 
 void ExitWithoutShutdown(Context& context) {
   const int code = InChild([&context] {
-    auto* instance = new Instance(context);  // never destroyed
+    static auto* const instance = new Instance(context);  // never destroyed
     if (SeesDevice(*instance)) {
-      auto* session = new Session(context);
+      static auto* const session = new Session(context);
       Block block = session->Allocate(1 << 16);
       session->MakeBusy(session->stream());
       session->Fill(block, 1, session->stream());
