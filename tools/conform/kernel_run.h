@@ -72,6 +72,8 @@ class KernelRun {
   std::vector<Tensor> Results();
   // All of it.
   std::vector<Tensor> Run();
+  // After Run: the same instance at the same addresses with other values in its inputs (shapes and dtypes as before).
+  std::vector<Tensor> RunAgain(const std::vector<Tensor>& inputs);
 
   tenon_kernel* kernel() const { return kernel_; }
   const tenon_plan_result& plan() const { return plan_; }

@@ -35,6 +35,26 @@ tenon_memory_stats Stats(Session& s) {
 
 }  // namespace
 
+namespace {
+
+// Blocks that live at the same time share no byte.
+void RequireApart(Session& s) {
+  std::vector<Block> live;
+  for (int round = 0; round < 4; ++round) {
+    for (const std::uint64_t bytes : {1u, 3u, 63u, 64u, 65u, 100u, 1000u, 4097u, 70000u}) {
+      const Block made = s.Allocate(bytes);
+      for (const Block& other : live)
+        s.context().Require(made.address + made.bytes <= other.address || other.address + other.bytes <= made.address,
+                            "alloc gives {} bytes at {:#x}, which overlap the {} bytes at {:#x} that are still in use.",
+                            made.bytes, made.address, other.bytes, other.address);
+      live.push_back(made);
+    }
+  }
+  for (Block& block : live) s.Free(block);
+}
+
+}  // namespace
+
 void SpaceAlignment(Context& context) {
   Session s(context);
   tenon_error error;
@@ -66,6 +86,7 @@ void SpaceAlignment(Context& context) {
     }
   }
   context.Require(defaults == 1, "{} memory spaces are the default one; exactly one must be.", defaults);
+  RequireApart(s);
 }
 
 void ZeroBytes(Context& context) {

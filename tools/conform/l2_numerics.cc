@@ -1,4 +1,5 @@
 // L2: what kernels compute. Cases 49 to 53.
+#include <cstring>
 #include <set>
 
 #include "tools/conform/cases.h"
@@ -7,24 +8,49 @@
 namespace tenon::conform {
 namespace {
 
-// Runs the call in every layout on offer and compares with the reference.
+void Compare(Session& s, const KernelRun& run, const OpCall& call, const std::vector<Tensor>& results,
+             const std::vector<Tensor>& expected, const char* when) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    // Sums over 16-bit inputs carry their rounding into outputs of any dtype.
+    double tolerance = ToleranceOf(call.types[i].dtype);
+    for (const Tensor& input : call.inputs) {
+      if (input.defined() && IsFloating(input.dtype())) tolerance = std::max(tolerance, ToleranceOf(input.dtype()));
+    }
+    RequireNear(s.context(), results[i], expected[i], tolerance, fmt::format("{} output {}{}", run.text(), i, when));
+  }
+}
+
+// The floating inputs with their elements in the opposite order: other values that the operator takes as well.
+OpCall TurnedAround(const OpCall& call) {
+  OpCall turned = call;
+  for (Tensor& input : turned.inputs) {
+    if (!input.defined() || !IsFloating(input.dtype())) continue;
+    Tensor copy(input.dtype(), input.shape());
+    const auto width = static_cast<std::size_t>(SizeOf(input.dtype()));
+    const auto count = static_cast<std::size_t>(input.elements());
+    const auto* from = static_cast<const char*>(input.raw());
+    for (std::size_t i = 0; i < count; ++i)
+      std::memcpy(static_cast<char*>(copy.raw()) + (count - 1 - i) * width, from + i * width, width);
+    input = std::move(copy);
+  }
+  return turned;
+}
+
+// Runs the call in every layout on offer and compares with the reference; then again with the same instance and the same
+// addresses, where a kernel that keeps what it read the first time is found out.
 void CheckCall(Session& s, const KernelOf& kernel, const OpCall& call, const RunWay& plain_way = {}) {
   const auto expected = RunReference(call);
   if (!expected.ok()) return;  // the operator refuses these values
+  const OpCall turned = TurnedAround(call);
+  const auto expected_again = RunReference(turned);
   KernelRun asked(s, kernel, call);
   for (const Signature& signature : asked.Signatures()) {
     RunWay way = plain_way;
     way.signature = signature;
     KernelRun run(s, kernel, call, way);
-    const auto results = run.Run();
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      // Sums over 16-bit inputs carry their rounding into outputs of any dtype.
-      double tolerance = ToleranceOf(call.types[i].dtype);
-      for (const Tensor& input : call.inputs) {
-        if (input.defined() && IsFloating(input.dtype())) tolerance = std::max(tolerance, ToleranceOf(input.dtype()));
-      }
-      RequireNear(s.context(), results[i], (*expected)[i], tolerance, fmt::format("{} output {}", run.text(), i));
-    }
+    Compare(s, run, call, run.Run(), *expected, "");
+    if (!expected_again.ok()) continue;
+    Compare(s, run, turned, run.RunAgain(turned.inputs), *expected_again, " of a second call with other values");
   }
 }
 

@@ -1,6 +1,9 @@
 // Mutations of kernels.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "mutations.h"
@@ -101,6 +104,24 @@ void ReadsWorkspace(Tables* tables) {
     const int32_t code = RunSound(kernel, call, error);
     const tenon_tensor& out = Out(call, 0);
     if (filled && out.dtype == TENON_DTYPE_F32 && Elements(out) > 0) Floats(out)[0] += 1e-6F;
+    return code;
+  };
+}
+
+// Takes an input at an address that it knows for one that it has read already.
+void KeepsFirstAnswer(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    static std::map<std::pair<tenon_kernel*, uint64_t>, std::vector<float>> answers;
+    const int32_t code = RunSound(kernel, call, error);
+    const tenon_tensor& out = Out(call, 0);
+    if (code != TENON_OK || call->input_count == 0 || out.dtype != TENON_DTYPE_F32 || Elements(out) == 0) return code;
+    const auto count = static_cast<size_t>(Elements(out));
+    std::vector<float>& answer = answers[{kernel, In(call, 0).address}];
+    if (answer.size() == count) {
+      std::copy(answer.begin(), answer.end(), Floats(out));
+    } else {
+      answer.assign(Floats(out), Floats(out) + count);
+    }
     return code;
   };
 }
@@ -277,6 +298,7 @@ constexpr Mutation kMutations[] = {
     {"writes_past_output", WritesPastOutput},
     {"writes_past_workspace", WritesPastWorkspace},
     {"reads_workspace", ReadsWorkspace},
+    {"keeps_first_answer", KeepsFirstAnswer},
     {"changes_input", ChangesInput},
     {"promises_too_much", PromisesTooMuch},
     {"refuses_without_reason", RefusesWithoutReason},

@@ -18,6 +18,22 @@ void AllocMisaligned(Tables* tables) {
   };
 }
 
+// All small blocks lie at one place.
+void AllocOverlaps(Tables* tables) {
+  tables->memory.alloc = [](tenon_space* space, uint64_t bytes, uint64_t align, tenon_stream* stream, uint32_t hint,
+                            tenon_buffer** out, uint64_t* address, tenon_error* error) {
+    constexpr uint64_t kSmall = 4096;
+    static uint64_t shared = 0;
+    const bool small = bytes > 0 && bytes <= kSmall;
+    const int32_t code =
+        Sound().memory.alloc(space, small ? kSmall : bytes, small ? 4096 : align, stream, hint, out, address, error);
+    if (code != TENON_OK || !small) return code;
+    if (shared == 0) shared = *address;
+    *address = shared;
+    return code;
+  };
+}
+
 void AllocOfNothingFails(Tables* tables) {
   tables->memory.alloc = [](tenon_space* space, uint64_t bytes, uint64_t align, tenon_stream* stream, uint32_t hint,
                             tenon_buffer** out, uint64_t* address, tenon_error* error) {
@@ -131,6 +147,7 @@ void PeerCopyDoesNothing(Tables* tables) {
 
 constexpr Mutation kMutations[] = {
     {"alloc_misaligned", AllocMisaligned},
+    {"alloc_overlaps", AllocOverlaps},
     {"alloc_of_nothing_fails", AllocOfNothingFails},
     {"out_of_memory_without_numbers", OutOfMemoryWithoutNumbers},
     {"stats_only_grow", StatsOnlyGrow},
