@@ -1,6 +1,7 @@
 #include "core/plugin/checked_tables.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 
 #include "core/plugin/checked_call.h"
@@ -43,7 +44,7 @@ template <auto kMember>
 struct Slot;
 template <class Table, class R, class First, class... P, R (*Table::*kMember)(First, P...)>
 struct Slot<kMember> {
-  static inline const char* name = "";
+  static inline std::atomic<const char*> name{""};  // the same for all tables, which may be made at the same time
   static R Call(First first, P... rest) {
     const CheckedTables* owner = OwnerOf(KindOf<First>(), first, name);
     if (owner == nullptr) return R();

@@ -56,7 +56,7 @@ TEST(RunEnd, SkippedStepsAreTold) {
 // A folder belongs to one run until its process ends, however it ends.
 TEST(RunEnd, ASecondRunInTheFolderIsRefused) {
   const RunCase run(kData + std::string(kMlp));
-  ToolProcess first(run.Words({"train.epochs=100000", "checkpoint.every=100000"}));
+  ToolProcess first(run.Words({"train.epochs=100000000", "checkpoint.every=100000000"}));
   const std::string metrics = run.output() + "/metrics.jsonl";
   while (first.Running() && !std::filesystem::exists(metrics))
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -118,7 +118,9 @@ void Session::OpenDevice(std::uint32_t index) {
 Session::~Session() {
   if (stream_ == nullptr) return;
   Synchronize(stream_);
-  for (Block& block : busy_) Free(block);
+  for (auto& busy : busy_) {
+    for (Block& block : busy.second) Free(block);
+  }
   TENON_CALL(tenon.stream, streams_, stream_destroy, stream_);
   TENON_CALL(tenon.device, devices_, close, device_);
 }
@@ -221,13 +223,14 @@ std::vector<std::uint8_t> Session::Read(const Block& block, tenon_stream* stream
 void Session::MakeBusy(tenon_stream* stream) {
   if (inline_streams()) return;
   constexpr std::uint64_t kBytes = 8 << 20;
-  for (Block& block : busy_) {
+  std::array<Block, 2>& busy = busy_[stream];
+  for (Block& block : busy) {
     if (block.buffer == nullptr) block = Allocate(kBytes);
   }
   tenon_copy copy = TENON_INIT(tenon_copy);
   copy.source_space = copy.target_space = space_;
-  copy.source = busy_[0].address;
-  copy.target = busy_[1].address;
+  copy.source = busy[0].address;
+  copy.target = busy[1].address;
   copy.row_bytes = kBytes;
   copy.rows = 1;
   tenon_error error;

@@ -1,6 +1,8 @@
 // An instance of the plugin with its first device opened, and the calls that most cases need.
 #pragma once
 
+#include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -115,7 +117,7 @@ class Session : public Instance {
   tenon_stream* stream_ = nullptr;
   tenon_device_info info_ = TENON_INIT(tenon_device_info);
   tenon_space_info space_info_ = TENON_INIT(tenon_space_info);
-  Block busy_[2];
+  std::map<tenon_stream*, std::array<Block, 2>> busy_;  // what copies that keep a stream busy read and write
 };
 
 // Waits until `done` holds, at most `ms`; false when it did not.

@@ -113,10 +113,12 @@ void Queue::Run(Command& command) {
       return;
     case Command::Kind::kSignal:
       Delay();
+      Rest();
       command.ticket->Reach(failure(), cycles_);
       return;
     case Command::Kind::kNotify: {
       Delay();
+      Rest();
       const Outcome outcome = failure();
       host_.Complete(command.token, outcome.code, outcome.text);
       return;
@@ -145,6 +147,12 @@ void Queue::TakeLoss() {
 void Queue::Fail(Outcome outcome) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (failure_.ok()) failure_ = std::move(outcome);
+}
+
+// Who is told that the work is done finds the queue idle.
+void Queue::Rest() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  running_ = false;
 }
 
 // The fault that completions arrive late.

@@ -83,6 +83,7 @@ class Queue {
   void Try(Command& command);
   void TakeLoss();
   void Fail(Outcome outcome);
+  void Rest();
   void Delay() const;
 
   sdk::Host host_;
