@@ -380,8 +380,8 @@ void PeerCopy(Context& context) {
   copy.row_bytes = 1024;
   copy.rows = 1;
   const std::int32_t code = TENON_CALL(tenon.memory, &s.memory(), copy, s.device(), &copy, s.stream(), &error);
+  s.Synchronize(s.stream());  // the upload reads `bytes` until then, also where the copy is refused
   if (code == TENON_OK) {
-    s.Synchronize(s.stream());
     std::vector<std::uint8_t> got(1024);
     tenon_copy down = TENON_INIT(tenon_copy);
     down.source_space = space;

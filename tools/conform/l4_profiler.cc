@@ -335,7 +335,10 @@ void OffCost(Context& context) {
   // A machine that is busy with something else gets further chances.
   const double allowed = before * 1.25 + 500;
   double after = best();
-  for (int round = 0; round < 5 && after > allowed; ++round) after = std::min(after, best());
+  for (int round = 0; round < 20 && after > allowed; ++round) {
+    SleepMs(100);
+    after = std::min(after, best());
+  }
   context.Require(after <= allowed,
                   "A call takes {:.0f} ns after a session ended; before the first it took "
                   "{:.0f} ns.",
