@@ -171,6 +171,7 @@ void Program::LinkFeeds() {
   for (const Step& step : steps_) {
     if (step.kind != Step::Kind::kReference) continue;
     ReferenceStep& reference = references_[step.reference];
+    if (reference.fallback) continue;  // has copies of its own, filled before it runs
     const graph::Node& node = graph().node(step.node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (FedInput* fed = fed_root(node.inputs[i])) fed->operands.push_back({nullptr, &reference.inputs[i]});
