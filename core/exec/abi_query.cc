@@ -1,5 +1,6 @@
 #include "core/exec/abi_query.h"
 
+#include "core/ops/abi_tensor.h"
 #include "core/plugin/error_sink.h"
 
 namespace tenon::exec {
@@ -21,8 +22,7 @@ AbiValues::AbiValues(std::span<const ValueType> types, const std::vector<bool>& 
       if (i < constant.size() && constant[i]) record.flags |= TENON_TENSOR_CONSTANT;
       if (i < layouts.size()) record.layout = layouts[i];
       if (i < content.size() && content[i].defined()) {
-        content_[i] = ViewOf(content[i].dtype(), content[i].shape(), TENON_LAYOUT_STRIDED,
-                             reinterpret_cast<std::uint64_t>(content[i].raw()), true);
+        content_[i] = ViewOfContent(content[i]);
         record.flags |= TENON_TENSOR_CONSTANT;
         record.constant = &content_[i];
       }

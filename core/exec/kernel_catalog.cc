@@ -1,33 +1,13 @@
 #include "core/exec/kernel_catalog.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 #include "core/plugin/interface_table.h"
+#include "core/plugin/plugin_records.h"
 
 namespace tenon::exec {
-namespace {
-
-// Element `i` of a plugin's array of growable records, copied into a record of this host's size. Sizes are multiples of 8;
-// what is over belongs to no whole field.
-template <class T>
-T RecordAt(const T* first, std::uint64_t stride, std::uint64_t i) {
-  const auto* at = reinterpret_cast<const char*>(first) + stride * i;
-  std::uint32_t size = 0;
-  std::memcpy(&size, at, sizeof size);
-  T copy{};
-  std::memcpy(&copy, at, std::min<std::size_t>(size / 8 * 8, sizeof(T)));
-  return copy;
-}
-
-template <class T>
-const T* PointerAt(const T* first, std::uint64_t stride, std::uint64_t i) {
-  return reinterpret_cast<const T*>(reinterpret_cast<const char*>(first) + stride * i);
-}
-
-}  // namespace
 
 Result<KernelCatalog> KernelCatalog::Make(const std::vector<const PluginHandle*>& plugins,
                                           std::string_view device_kind) {
@@ -48,7 +28,7 @@ Result<KernelCatalog> KernelCatalog::Make(const std::vector<const PluginHandle*>
       if (View(def.device_kind) != device_kind) continue;
       TENON_ASSIGN(const auto vtable,
                    PluginInterface<tenon_kernel_vtable>::Negotiate(def.vtable, plugin->minor, plugin->file_name));
-      KernelEntry entry{plugin, PointerAt(first, stride, i), def, *vtable,
+      KernelEntry entry{plugin, RecordAddress(first, stride, i), def, *vtable,
                         fmt::format("{}/{}", plugin->file_name, View(def.name))};
       catalog.kernels_[fmt::format("{}.{}", View(def.domain), View(def.op_type))].push_back(std::move(entry));
     }
@@ -219,7 +199,7 @@ Result<std::vector<graph::FusionRule>> LoadFusions(const std::vector<const Plugi
       const tenon_fused_def facts = RecordAt(first, stride, i);
       if (View(facts.device_kind) != device.kind()) continue;
       if (catalog.Find(View(facts.domain), View(facts.op_type)).empty()) continue;
-      TENON_ASSIGN(graph::FusionRule rule, RuleOf(*plugin, PointerAt(first, stride, i), facts, device));
+      TENON_ASSIGN(graph::FusionRule rule, RuleOf(*plugin, RecordAddress(first, stride, i), facts, device));
       rules.push_back(std::move(rule));
     }
   }

@@ -27,7 +27,4 @@ class AbiAttributes {
 // Value of a record that a plugin wrote, copied. `what` names the attribute in messages.
 Result<AttrValue> ReadAbiAttribute(const tenon_attribute& record, std::string_view what);
 
-// Dense host memory of a plugin's record, copied.
-Result<Tensor> ReadAbiTensor(const tenon_tensor& record, std::string_view what);
-
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/ops/abi_attributes.h"
+#include "core/ops/abi_tensor.h"
 #include "core/plugin/error_sink.h"
 
 // One run of a builder.

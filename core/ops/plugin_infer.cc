@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/ops/abi_attributes.h"
+#include "core/ops/abi_tensor.h"
 #include "core/plugin/error_sink.h"
 
 // One run of a rule. Symbolic dims cross the ABI as their place in `symbols`, counted from 1.
@@ -68,12 +69,7 @@ std::int32_t InputDim(tenon_infer* infer, std::uint32_t index, std::uint32_t axi
 std::int32_t ConstInput(tenon_infer* infer, std::uint32_t index, tenon_tensor* out) {
   const Tensor* content = HasInput(infer, index) ? infer->context.constant(static_cast<int>(index)) : nullptr;
   if (content == nullptr) return TENON_NOT_FOUND;
-  tenon_tensor view = TENON_INIT(tenon_tensor);
-  view.flags = TENON_TENSOR_READ_ONLY | TENON_TENSOR_HOST_ACCESSIBLE;
-  view.address = reinterpret_cast<std::uintptr_t>(content->raw());
-  view.dtype = static_cast<std::uint32_t>(content->dtype());
-  view.rank = static_cast<std::uint32_t>(content->shape().rank());
-  view.dims = content->shape().data();
+  tenon_tensor view = ViewOfContent(*content);
   view.struct_size = std::min(out->struct_size, view.struct_size);
   std::memcpy(out, &view, view.struct_size);
   return TENON_OK;
@@ -162,16 +158,15 @@ std::int32_t SetOutput(tenon_infer* infer, std::uint32_t index, std::uint32_t dt
   if (rank < 0 || rank > kMaxRank || (rank > 0 && dims == nullptr))
     return Keep(infer,
                 InvalidArgument("The rule gives output {} the rank {}; it must be 0 to {}.", index, rank, kMaxRank));
-  const auto type = static_cast<DType>(dtype);
-  if (dtype > static_cast<std::uint32_t>(DType::kBF16) || SizeOf(type) == 0)
-    return Keep(infer, InvalidArgument("The rule gives output {} the dtype number {}.", index, dtype));
+  const std::optional<DType> type = DTypeFromAbi(dtype);
+  if (!type) return Keep(infer, InvalidArgument("The rule gives output {} the dtype number {}.", index, dtype));
   SymShape shape;
   for (std::int32_t axis = 0; axis < rank; ++axis) {
     const Result<Dim> dim = FromAbi(*infer, dims[axis]);
     if (!dim.ok()) return Keep(infer, dim.status());
     shape.push_back(*dim);
   }
-  infer->context.SetOutput(static_cast<int>(index), type, shape);
+  infer->context.SetOutput(static_cast<int>(index), *type, shape);
   infer->set[index] = true;
   return TENON_OK;
 }

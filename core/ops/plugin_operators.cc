@@ -1,28 +1,18 @@
 #include "core/ops/plugin_operators.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/ops/abi_attributes.h"
+#include "core/ops/abi_tensor.h"
 #include "core/ops/plugin_gradient.h"
 #include "core/ops/plugin_infer.h"
 #include "core/ops/reduction.h"
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
+#include "core/plugin/plugin_records.h"
 
 namespace tenon {
 namespace {
-
-// Element `i` of a plugin's array of growable records, as much of it as both sides know.
-template <class T>
-T RecordAt(const T* first, std::uint64_t stride, std::uint64_t i) {
-  const char* at = reinterpret_cast<const char*>(first) + stride * i;
-  std::uint32_t size = 0;
-  std::memcpy(&size, at, sizeof(size));
-  T copy{};
-  std::memcpy(&copy, at, std::min<std::size_t>(size / 8 * 8, sizeof(T)));
-  return copy;
-}
 
 // One definition on its way into the registry.
 class Adapter {
@@ -56,10 +46,10 @@ class Adapter {
     if (param.dtypes == nullptr) return kAllTypes;
     TypeSet types;
     for (std::uint32_t i = 0; i < param.dtype_count; ++i) {
-      const std::uint32_t dtype = param.dtypes[i];
-      TENON_INVALID_IF(dtype > static_cast<std::uint32_t>(DType::kBF16) || SizeOf(static_cast<DType>(dtype)) == 0,
-                       "Input '{}' lists the dtype number {}, which this host does not know.", View(param.name), dtype);
-      types = types | TypeSet({static_cast<DType>(dtype)});
+      const std::optional<DType> dtype = DTypeFromAbi(param.dtypes[i]);
+      TENON_INVALID_IF(!dtype, "Input '{}' lists the dtype number {}, which this host does not know.", View(param.name),
+                       param.dtypes[i]);
+      types = types | TypeSet({*dtype});
     }
     return types;
   }
@@ -133,7 +123,7 @@ class Adapter {
       TENON_ASSIGN(const auto type, TypeOfKind(attribute));
       AttrDef made{name, type.first, std::nullopt, (attribute.flags & TENON_ATTRIBUTE_REQUIRED) != 0, type.second};
       if (attribute.default_value != nullptr) {
-        tenon_attribute value = RecordAt(attribute.default_value, 0, 0);
+        tenon_attribute value = CopyRecord(attribute.default_value);
         if (value.kind == 0) value.kind = attribute.kind;
         TENON_ASSIGN(made.fallback, ReadAbiAttribute(value, fmt::format("The default of attribute '{}'", name)));
         TENON_INVALID_IF(TypeOf(*made.fallback) != type.first, "The default of attribute '{}' is a {}; it is a {}.",
@@ -218,7 +208,7 @@ Status AddPluginOperators(const tenon_op_vtable& table, tenon_plugin* instance, 
     return Error(Code::kInternal, "{} lists {} operators at a NULL address.", file, count);
   for (std::uint64_t i = 0; i < count; ++i) {
     const tenon_operator_def facts = RecordAt(first, stride, i);
-    const auto* def = reinterpret_cast<const tenon_operator_def*>(reinterpret_cast<const char*>(first) + stride * i);
+    const tenon_operator_def* def = RecordAddress(first, stride, i);
     if (const OpDef* earlier = Earlier(ops, facts)) {
       return Error(Code::kAlreadyExists, "Operator {} version {} is defined by {} and by {}. Load only one of them.",
                    earlier->FullName(), earlier->since(), earlier->origin().empty() ? "Tenon" : earlier->origin(),

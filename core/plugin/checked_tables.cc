@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/plugin/checked_call.h"
+#include "core/plugin/plugin_records.h"
 
 namespace tenon {
 
@@ -568,7 +569,7 @@ const std::vector<CheckedTables::CheckedKernel>& CheckedTables::Kernels(const te
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto* sound = reinterpret_cast<const tenon_kernel_def*>(reinterpret_cast<const char*>(first) + i * stride);
     CheckedKernel& kernel = kernels_[i];
-    std::memcpy(&kernel.def, sound, std::min<std::size_t>(sound->struct_size, sizeof(kernel.def)));
+    kernel.def = CopyRecord(sound);
     kernel.def.struct_size = sizeof(kernel.def);
     kernel.sound = sound;
     kernel.owner = this;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 
 #include "core/base/log.h"
@@ -12,25 +11,13 @@
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 #include "core/plugin/plugin_message.h"
+#include "core/plugin/plugin_records.h"
 
 namespace tenon {
 
 namespace {
 
-// Calls `visit` for each element of a strided array that came from a plugin, copied to the host's size. Elements carry
-// their own size first.
-template <class T, class F>
-void ForEachStrided(const void* first, std::uint64_t count, std::uint64_t stride, F&& visit) {
-  const char* at = static_cast<const char*>(first);
-  for (std::uint64_t i = 0; i < count; ++i, at += stride) {
-    std::uint32_t size = 0;
-    std::memcpy(&size, at, sizeof(size));
-    T element{};
-    std::memcpy(&element, at, std::min<std::uint64_t>({size, stride, sizeof(T)}));
-    visit(element);
-  }
-}
-
+// Calls `visit` for each record that the plugin lists.
 template <class T, class List, class F>
 void ForEachListed(const char* slot, List list, tenon_plugin* instance, F&& visit) {
   if (list == nullptr) return;
@@ -40,7 +27,7 @@ void ForEachListed(const char* slot, List list, tenon_plugin* instance, F&& visi
   tenon_error error;
   const std::int32_t code = CallAbi(TENON_INTERFACE_OP, slot, list, instance, &first, &count, &stride, &error);
   if (code != TENON_OK || first == nullptr || stride < 2 * sizeof(std::uint32_t)) return;
-  ForEachStrided<T>(first, count, stride, visit);
+  for (std::uint64_t i = 0; i < count; ++i) visit(RecordAt(first, stride, i));
 }
 
 template <class T>
