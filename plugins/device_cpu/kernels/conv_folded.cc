@@ -4,36 +4,21 @@
 // for each weight.
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <deque>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "plugins/device_cpu/kernels/support.h"
+#include "plugins/device_cpu/kernels/inner_kernel.h"
 
 namespace tenon::cpu {
 namespace {
 
 constexpr std::string_view kFolded = "ConvBatchNorm", kFoldedRelu = "ConvBatchNormRelu";
-constexpr uint64_t kAlign = 64;
 // Fewer output elements for each weight than this, and a pass over the outputs costs less than one over the weights.
 constexpr int64_t kFewestOutputs = 2;
 
 // Inputs of the fused operators; the bias is that of the convolution.
 enum Input : uint32_t { kX, kWeights, kScale, kShift, kMean, kVar, kBias, kInputs };
-
-uint64_t RoundUp(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
-const tenon_kernel_def& InnerOf(const tenon_kernel_def& def) { return *static_cast<const tenon_kernel_def*>(def.user); }
-
-template <class T>
-T CopyOf(const T& from) {
-  T copy = TENON_INIT(T);
-  std::memcpy(&copy, &from, std::min<size_t>(from.struct_size, sizeof copy));
-  copy.struct_size = sizeof copy;
-  return copy;
-}
 
 // x, weights and a bias: what the convolution reads.
 struct ConvValues {
@@ -83,14 +68,9 @@ struct ConvQuery {
 };
 
 // An instance: the kernel of the convolution, and where folded weights and bias lie in the workspace.
-class FoldedConv {
+class FoldedConv : public InnerKernel {
  public:
-  FoldedConv(CpuPlugin& plugin, const tenon_kernel_def& inner) : plugin_(plugin), inner_(inner) {}
-  ~FoldedConv() {
-    if (kernel_ != nullptr) inner_.vtable->destroy(kernel_);
-  }
-  FoldedConv(const FoldedConv&) = delete;
-  FoldedConv& operator=(const FoldedConv&) = delete;
+  using InnerKernel::InnerKernel;
 
   int32_t Create(tenon_plugin* handle, const tenon_kernel_query& query, tenon_error* sink) {
     const ConvQuery conv(query, inner_);
@@ -115,7 +95,7 @@ class FoldedConv {
     weights_at_ = RoundUp(inner_bytes_);
     bias_at_ = weights_at_ + RoundUp(static_cast<uint64_t>(channels_ * of_channel_) * sizeof(float));
     out.workspace_bytes = bias_at_ + RoundUp(static_cast<uint64_t>(channels_) * sizeof(float));
-    out.workspace_align = std::max(out.workspace_align, kAlign);
+    out.workspace_align = std::max(out.workspace_align, kWorkspaceAlign);
     return TENON_OK;
   }
 
@@ -139,8 +119,6 @@ class FoldedConv {
     return inner_.vtable->execute(kernel_, &conv, sink);
   }
 
-  sdk::Host host() const { return plugin_.host(); }
-
  private:
   void Fold(const sdk::Call& call) const {
     const float *weights = call.in<float>(kWeights), *scale = call.in<float>(kScale), *shift = call.in<float>(kShift);
@@ -156,9 +134,6 @@ class FoldedConv {
     }
   }
 
-  CpuPlugin& plugin_;
-  const tenon_kernel_def& inner_;
-  tenon_kernel* kernel_ = nullptr;
   float epsilon_ = 1e-5f;
   int64_t channels_ = 0, of_channel_ = 0;  // filters, and weights of each
   uint64_t inner_bytes_ = 0, weights_at_ = 0, bias_at_ = 0;
@@ -205,41 +180,7 @@ int32_t QueryLayouts(tenon_plugin* plugin, const tenon_kernel_def* def, const te
   return InnerOf(*def).vtable->query_layouts(plugin, &InnerOf(*def), &conv.query, &folded, error);
 }
 
-int32_t Create(tenon_plugin* plugin, const tenon_kernel_def* def, const tenon_kernel_query* query, tenon_kernel** out,
-               tenon_error* sink) noexcept {
-  *out = nullptr;
-  return sdk::Guard(sdk::Plugin::HostOf(plugin), sink, [&](sdk::Error&) -> int32_t {
-    auto kernel = std::make_unique<FoldedConv>(static_cast<CpuPlugin&>(*sdk::Plugin::From(plugin)), InnerOf(*def));
-    const int32_t code = kernel->Create(plugin, *query, sink);
-    if (code == TENON_OK) *out = reinterpret_cast<tenon_kernel*>(kernel.release());
-    return code;
-  });
-}
-
-int32_t Plan(tenon_kernel* handle, const tenon_plan_args* args, tenon_plan_result* out, tenon_error* sink) noexcept {
-  tenon_plan_result result = TENON_INIT(tenon_plan_result);
-  const int32_t code = reinterpret_cast<FoldedConv*>(handle)->Plan(*args, result, sink);
-  if (code == TENON_OK) sdk::CopyOut(result, out);
-  return code;
-}
-
-int32_t Execute(tenon_kernel* handle, const tenon_kernel_call* call, tenon_error* sink) noexcept {
-  return reinterpret_cast<const FoldedConv*>(handle)->Execute(*call, sink);
-}
-
-void Destroy(tenon_kernel* handle) noexcept { delete reinterpret_cast<FoldedConv*>(handle); }
-
-constexpr tenon_kernel_vtable Vtable() {
-  tenon_kernel_vtable table = TENON_INIT(tenon_kernel_vtable);
-  table.supports = &Supports;
-  table.query_layouts = &QueryLayouts;
-  table.create = &Create;
-  table.plan = &Plan;
-  table.execute = &Execute;
-  table.destroy = &Destroy;
-  return table;
-}
-constexpr tenon_kernel_vtable kVtable = Vtable();
+constexpr tenon_kernel_vtable kVtable = InnerKernelSlots<FoldedConv>::Vtable(&Supports, &QueryLayouts);
 
 }  // namespace
 

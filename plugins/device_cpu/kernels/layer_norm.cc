@@ -1,4 +1,6 @@
 // LayerNormalization and its gradient, alone and fused with the sum before or behind.
+#include <string>
+
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -19,19 +21,37 @@ Rows RowsOf(sdk::Dims dims, int64_t axis) {
   return out;
 }
 
-// (X, Scale, B) -> Y, Mean, InvStdDev.
-class LayerNormKernel : public CpuKernel {
+// What the kernels share: Args are those of a routine. The attributes of a fused operator begin with `kPrefix` of the derived
+// class, and `kShaped` is the input whose rows are meant.
+template <class Derived, class Args>
+class RowsKernel : public CpuKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    axis_ = query.attributes().Int("axis", -1);
-    args_.epsilon = static_cast<float>(query.attributes().Float("epsilon", 1e-5));
+    const std::string prefix(Derived::kPrefix);
+    axis_ = query.attributes().Int(prefix + "axis", -1);
+    args_.epsilon = static_cast<float>(query.attributes().Float(prefix + "epsilon", 1e-5));
     return TENON_OK;
   }
-  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    const Rows rows = RowsOf(args.input(0).dims(), axis_);
+
+ protected:
+  void PlanRows(const sdk::PlanArgs& args) {
+    const Rows rows = RowsOf(args.input(Derived::kShaped).dims(), axis_);
     args_.rows = rows.rows, args_.columns = rows.columns;
     SetThreads(args);
+  }
+
+  int64_t axis_ = -1;
+  Args args_;
+};
+
+// (X, Scale, B) -> Y, Mean, InvStdDev.
+class LayerNormKernel : public RowsKernel<LayerNormKernel, LayerNormArgs> {
+ public:
+  static constexpr std::string_view kPrefix = "";
+  static constexpr uint32_t kShaped = 0;
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    PlanRows(args);
     result.Aliases(&kInPlace, 1);
     return TENON_OK;
   }
@@ -49,22 +69,16 @@ class LayerNormKernel : public CpuKernel {
 
  private:
   static constexpr tenon_alias_pair kInPlace = {0, 0, TENON_ALIAS_MAY, 0};
-  int64_t axis_ = -1;
-  LayerNormArgs args_;
 };
 
 // (dY, X, Scale, Mean, InvStdDev) -> dX, dScale, dB.
-class LayerNormGradKernel : public CpuKernel {
+class LayerNormGradKernel : public RowsKernel<LayerNormGradKernel, LayerNormGradArgs> {
  public:
+  static constexpr std::string_view kPrefix = "";
+  static constexpr uint32_t kShaped = 1;
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return AllF32(query, reason); }
-  int32_t Create(const sdk::Query& query, sdk::Error&) {
-    axis_ = query.attributes().Int("axis", -1);
-    return TENON_OK;
-  }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    const Rows rows = RowsOf(args.input(1).dims(), axis_);
-    args_.rows = rows.rows, args_.columns = rows.columns;
-    SetThreads(args);
+    PlanRows(args);
     result.Workspace(static_cast<uint64_t>(routines().f32.layer_norm_grad_workspace(args_)));
     result.Aliases(&kInPlace, 1);
     return TENON_OK;
@@ -83,27 +97,20 @@ class LayerNormGradKernel : public CpuKernel {
 
  private:
   static constexpr tenon_alias_pair kInPlace = {0, 0, TENON_ALIAS_MAY, 0};
-  int64_t axis_ = -1;
-  LayerNormGradArgs args_;
 };
 
 // (A, B, Scale, Bias) -> A + B, and its LayerNormalization: Y, Mean, InvStdDev.
-class AddLayerNormKernel : public CpuKernel {
+class AddLayerNormKernel : public RowsKernel<AddLayerNormKernel, LayerNormArgs> {
  public:
+  static constexpr std::string_view kPrefix = "y.";
+  static constexpr uint32_t kShaped = 0;
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     const sdk::Dims a = query.input(0).dims(), b = query.input(1).dims();
     if (!(a == b)) return reason.No("Shapes ", a, " and ", b, " differ; this kernel adds equal ones.");
     return AllF32(query, reason);
   }
-  int32_t Create(const sdk::Query& query, sdk::Error&) {
-    axis_ = query.attributes().Int("y.axis", -1);
-    args_.epsilon = static_cast<float>(query.attributes().Float("y.epsilon", 1e-5));
-    return TENON_OK;
-  }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    const Rows rows = RowsOf(args.input(0).dims(), axis_);
-    args_.rows = rows.rows, args_.columns = rows.columns;
-    SetThreads(args);
+    PlanRows(args);
     result.Aliases(kInPlace, 2);
     return TENON_OK;
   }
@@ -120,26 +127,20 @@ class AddLayerNormKernel : public CpuKernel {
 
  private:
   static constexpr tenon_alias_pair kInPlace[2] = {{0, 0, TENON_ALIAS_MAY, 0}, {1, 0, TENON_ALIAS_MAY, 0}};
-  int64_t axis_ = -1;
-  LayerNormArgs args_;
 };
 
 // (dY, X, Scale, Mean, InvStdDev, G) -> dX + G, dScale, dB.
-class LayerNormGradAddKernel : public CpuKernel {
+class LayerNormGradAddKernel : public RowsKernel<LayerNormGradAddKernel, LayerNormGradArgs> {
  public:
+  static constexpr std::string_view kPrefix = "d.";
+  static constexpr uint32_t kShaped = 1;
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     const sdk::Dims x = query.input(1).dims(), g = query.input(5).dims();
     if (!(x == g)) return reason.No("Shapes ", x, " and ", g, " differ; this kernel adds equal ones.");
     return AllF32(query, reason);
   }
-  int32_t Create(const sdk::Query& query, sdk::Error&) {
-    axis_ = query.attributes().Int("d.axis", -1);
-    return TENON_OK;
-  }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    const Rows rows = RowsOf(args.input(1).dims(), axis_);
-    args_.rows = rows.rows, args_.columns = rows.columns;
-    SetThreads(args);
+    PlanRows(args);
     result.Workspace(static_cast<uint64_t>(routines().f32.layer_norm_grad_workspace(args_)));
     result.Aliases(kInPlace, 2);
     return TENON_OK;
@@ -156,8 +157,6 @@ class LayerNormGradAddKernel : public CpuKernel {
 
  private:
   static constexpr tenon_alias_pair kInPlace[2] = {{0, 0, TENON_ALIAS_MAY, 0}, {5, 0, TENON_ALIAS_MAY, 0}};
-  int64_t axis_ = -1;
-  LayerNormGradArgs args_;
 };
 
 // X and what has its shape is of T, parameters are f32.
@@ -169,69 +168,55 @@ bool TakesMixed(const sdk::Query& query, uint32_t last, sdk::Reason& reason) {
 
 // (X, Scale, B) -> Y.
 template <class T>
-class LayerNormMixedKernel : public CpuKernel {
+class LayerNormMixedKernel : public RowsKernel<LayerNormMixedKernel<T>, LayerNormArgsOf<T>> {
  public:
+  static constexpr std::string_view kPrefix = "n.";
+  static constexpr uint32_t kShaped = 0;
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return TakesMixed<T>(query, 2, reason); }
-  int32_t Create(const sdk::Query& query, sdk::Error&) {
-    axis_ = query.attributes().Int("n.axis", -1);
-    args_.epsilon = static_cast<float>(query.attributes().Float("n.epsilon", 1e-5));
-    return TENON_OK;
-  }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    const Rows rows = RowsOf(args.input(0).dims(), axis_);
-    args_.rows = rows.rows, args_.columns = rows.columns;
-    SetThreads(args);
+    this->PlanRows(args);
     result.Aliases(&kInPlace, 1);
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    LayerNormArgsOf<T> a = args_;
+    LayerNormArgsOf<T> a = this->args_;
     a.x = call.in<T>(0), a.scale = call.in<float>(1), a.y = call.out<T>(0);
     a.bias = call.has_input(2) ? call.in<float>(2) : nullptr;
-    KernelPool pool(host(), error, threads_);
-    routines_of<T>().layer_norm(a, pool.parallel());
+    KernelPool pool(this->host(), error, this->threads_);
+    this->template routines_of<T>().layer_norm(a, pool.parallel());
     return pool.code();
   }
 
  private:
   static constexpr tenon_alias_pair kInPlace = {0, 0, TENON_ALIAS_MAY, 0};
-  int64_t axis_ = -1;
-  LayerNormArgsOf<T> args_;
 };
 
 // (X, Scale, B, dY) -> dX, dScale, dB; the statistics are computed again.
 template <class T>
-class LayerNormMixedGradKernel : public CpuKernel {
+class LayerNormMixedGradKernel : public RowsKernel<LayerNormMixedGradKernel<T>, LayerNormGradArgsOf<T>> {
  public:
+  static constexpr std::string_view kPrefix = "n.";
+  static constexpr uint32_t kShaped = 0;
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return TakesMixed<T>(query, 3, reason); }
-  int32_t Create(const sdk::Query& query, sdk::Error&) {
-    axis_ = query.attributes().Int("n.axis", -1);
-    args_.epsilon = static_cast<float>(query.attributes().Float("n.epsilon", 1e-5));
-    return TENON_OK;
-  }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    const Rows rows = RowsOf(args.input(0).dims(), axis_);
-    args_.rows = rows.rows, args_.columns = rows.columns;
-    SetThreads(args);
-    result.Workspace(static_cast<uint64_t>(routines_of<T>().layer_norm_grad_workspace(args_)));
+    this->PlanRows(args);
+    result.Workspace(static_cast<uint64_t>(this->template routines_of<T>().layer_norm_grad_workspace(this->args_)));
     result.Aliases(&kInPlace, 1);
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    LayerNormGradArgsOf<T> a = args_;
+    LayerNormGradArgsOf<T> a = this->args_;
     a.x = call.in<T>(0), a.scale = call.in<float>(1), a.dy = call.in<T>(3);
     a.dx = call.has_output(0) ? call.out<T>(0) : nullptr;
     a.d_scale = call.has_output(1) ? call.out<float>(1) : nullptr;
     a.d_bias = call.has_output(2) ? call.out<float>(2) : nullptr;
-    KernelPool pool(host(), error, threads_);
-    routines_of<T>().layer_norm_grad(a, call.workspace<float>(), pool.parallel());
+    KernelPool pool(this->host(), error, this->threads_);
+    this->template routines_of<T>().layer_norm_grad(a, call.workspace<float>(), pool.parallel());
     return pool.code();
   }
 
  private:
   static constexpr tenon_alias_pair kInPlace = {3, 0, TENON_ALIAS_MAY, 0};
-  int64_t axis_ = -1;
-  LayerNormGradArgsOf<T> args_;
 };
 
 constexpr tenon_gradient_source kMixedSources[] = {

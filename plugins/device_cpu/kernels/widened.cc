@@ -2,31 +2,16 @@
 // runs, results are rounded once. Everything between is computed in f32.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <deque>
-#include <memory>
 #include <string>
 
+#include "plugins/device_cpu/kernels/inner_kernel.h"
 #include "plugins/device_cpu/kernels/number_format.h"
-#include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
 namespace {
 
 constexpr uint32_t kMostOperands = 12;  // on each side
-constexpr uint64_t kAlign = 64;
-
-uint64_t RoundUp(uint64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
-const tenon_kernel_def& InnerOf(const tenon_kernel_def& def) { return *static_cast<const tenon_kernel_def*>(def.user); }
-
-template <class T>
-T CopyOf(const T& from) {
-  T copy = TENON_INIT(T);
-  std::memcpy(&copy, &from, std::min<size_t>(from.struct_size, sizeof copy));
-  copy.struct_size = sizeof copy;
-  return copy;
-}
 
 // Descriptions of one side of a node as the f32 kernel sees them.
 struct WidenedValues {
@@ -60,16 +45,9 @@ struct WidenedQuery {
 };
 
 // An instance: the f32 kernel and where each short operand lies in the workspace.
-class WidenedKernel {
+class WidenedKernel : public InnerKernel {
  public:
-  WidenedKernel(CpuPlugin& plugin, const tenon_kernel_def& inner) : plugin_(plugin), inner_(inner) {}
-  ~WidenedKernel() {
-    if (kernel_ != nullptr) inner_.vtable->destroy(kernel_);
-  }
-  WidenedKernel(const WidenedKernel&) = delete;
-  WidenedKernel& operator=(const WidenedKernel&) = delete;
-
-  sdk::Host host() const { return plugin_.host(); }
+  using InnerKernel::InnerKernel;
 
   int32_t Create(tenon_plugin* handle, const tenon_kernel_query& query, tenon_error* sink) {
     const WidenedQuery widened(query);
@@ -95,7 +73,7 @@ class WidenedKernel {
     Place(args.inputs, args.input_count, args.input_stride, inputs_, end);
     Place(args.outputs, args.output_count, args.output_stride, outputs_, end);
     out.workspace_bytes = end;
-    out.workspace_align = std::max(out.workspace_align, kAlign);
+    out.workspace_align = std::max(out.workspace_align, kWorkspaceAlign);
     threads_ = args.thread_budget > 0 ? args.thread_budget : 1;
     return TENON_OK;
   }
@@ -165,9 +143,6 @@ class WidenedKernel {
                                pool.parallel());
   }
 
-  CpuPlugin& plugin_;
-  const tenon_kernel_def& inner_;
-  tenon_kernel* kernel_ = nullptr;
   Operands inputs_{}, outputs_{};
   uint64_t inner_bytes_ = 0;
   int64_t threads_ = 1;
@@ -197,41 +172,9 @@ int32_t QueryLayouts(tenon_plugin* plugin, const tenon_kernel_def* def, const te
   return InnerOf(*def).vtable->query_layouts(plugin, &InnerOf(*def), &widened.query, sink, error);
 }
 
-int32_t Create(tenon_plugin* plugin, const tenon_kernel_def* def, const tenon_kernel_query* query, tenon_kernel** out,
-               tenon_error* sink) noexcept {
-  *out = nullptr;
-  return sdk::Guard(sdk::Plugin::HostOf(plugin), sink, [&](sdk::Error&) -> int32_t {
-    auto kernel = std::make_unique<WidenedKernel>(static_cast<CpuPlugin&>(*sdk::Plugin::From(plugin)), InnerOf(*def));
-    const int32_t code = kernel->Create(plugin, *query, sink);
-    if (code == TENON_OK) *out = reinterpret_cast<tenon_kernel*>(kernel.release());
-    return code;
-  });
-}
-
-int32_t Plan(tenon_kernel* handle, const tenon_plan_args* args, tenon_plan_result* out, tenon_error* sink) noexcept {
-  tenon_plan_result result = TENON_INIT(tenon_plan_result);
-  const int32_t code = reinterpret_cast<WidenedKernel*>(handle)->Plan(*args, result, sink);
-  if (code == TENON_OK) sdk::CopyOut(result, out);
-  return code;
-}
-
-int32_t Execute(tenon_kernel* handle, const tenon_kernel_call* call, tenon_error* sink) noexcept {
-  return reinterpret_cast<const WidenedKernel*>(handle)->Execute(*call, sink);
-}
-
-void Destroy(tenon_kernel* handle) noexcept { delete reinterpret_cast<WidenedKernel*>(handle); }
-
-constexpr tenon_kernel_vtable Vtable(bool layouts) {
-  tenon_kernel_vtable table = TENON_INIT(tenon_kernel_vtable);
-  table.supports = &Supports;
-  if (layouts) table.query_layouts = &QueryLayouts;
-  table.create = &Create;
-  table.plan = &Plan;
-  table.execute = &Execute;
-  table.destroy = &Destroy;
-  return table;
-}
-constexpr tenon_kernel_vtable kVtable = Vtable(false), kVtableWithLayouts = Vtable(true);
+using Slots = InnerKernelSlots<WidenedKernel>;
+constexpr tenon_kernel_vtable kVtable = Slots::Vtable(&Supports, nullptr),
+                              kVtableWithLayouts = Slots::Vtable(&Supports, &QueryLayouts);
 
 }  // namespace
 
