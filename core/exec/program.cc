@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <set>
 
 #include "core/exec/call_stream.h"
 #include "core/exec/random_key.h"
@@ -34,8 +35,10 @@ Status Program::Prepare() {
     operands += graph().node(id).inputs.size() + graph().node(id).outputs.size();
   views_.reserve(operands);  // views are pointed to: the vector must not move
   view_values_.reserve(operands);
+  std::set<graph::NodeId> forward;  // up to the loss
   for (const graph::NodeId id : graph().LiveNodes()) {
     TENON_TRY(AddNode(id));
+    if (loss_end_ == 0) forward.insert(id);
     const graph::ValueId loss = compilation_.loss;
     const bool makes_loss = loss != graph::kNone && graph().value(loss).producer == id;
     if (makes_loss) loss_end_ = steps_.size();
@@ -50,6 +53,7 @@ Status Program::Prepare() {
     step.source = AddressOf(update.value);
     step.target = AddressOf(update.state);
     step.bytes = compilation_.memory.bytes[Index(update.state)];
+    step.forward = forward.count(step.node) > 0;
     steps_.push_back(step);
   }
   if (compilation_.loss == graph::kNone) loss_end_ = steps_.size();
@@ -268,6 +272,13 @@ Status Program::RunSteps(std::size_t begin, std::size_t end, const RunOptions& o
     SetRandom(step, options);
     TENON_TRY(RunStep(step));
     if (options.observer != nullptr) TENON_TRY(Observe(step, *options.observer));
+  }
+  return device_.Synchronize();
+}
+
+Status Program::KeepForwardStates() {
+  for (Step& step : steps_) {
+    if (step.kind == Step::Kind::kCopy && step.forward) TENON_TRY(RunStep(step));
   }
   return device_.Synchronize();
 }

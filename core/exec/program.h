@@ -55,6 +55,9 @@ class Program {
   // The second half in two: up to the answer whether the gradients are finite (Compilation::finite), and the rest.
   Status RunToFinite(const RunOptions& options) { return RunSteps(loss_end_, finite_end_, options); }
   Status RunAfterFinite(const RunOptions& options) { return RunSteps(finite_end_, steps_.size(), options); }
+  // In place of what comes after the loss, or after that answer: states whose new values the forward pass has made (running
+  // statistics) take them; parameters stay.
+  Status KeepForwardStates();
 
   // Result i of the graph, copied to host memory (done when it returns).
   Result<Tensor> Output(std::size_t index) const;
@@ -90,6 +93,7 @@ class Program {
     std::uint64_t source = 0, target = 0;                 // kCopy
     std::int64_t bytes = 0;
     graph::ValueId copied = graph::kNone;  // kCopy: value that is the source
+    bool forward = false;                  // kCopy: the value is made before the loss
   };
   struct ReferenceStep {
     const OpDef* def;

@@ -296,7 +296,7 @@ Status GraphRunner::RunScaled(exec::Program& program, const exec::RunOptions& ru
     if (finite) return program.RunAfterFinite(run);
   }
   overflowed_ = true;
-  return {};
+  return program.KeepForwardStates();
 }
 
 // Looks for the cause: the data, a parameter that is not finite already, or the first operator of the forward pass.

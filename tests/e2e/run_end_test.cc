@@ -53,6 +53,21 @@ TEST(RunEnd, SkippedStepsAreTold) {
   EXPECT_NE(ReadFile(run.output() + "/log.txt").find(told), std::string::npos);
 }
 
+// A step that is skipped has still seen its batch: running statistics move, as they do where each operator runs when it is
+// reached, and only parameters stay.
+TEST(RunEnd, SkippedStepsKeepTheirStatistics) {
+  const RunCase graph(kData + std::string("network: {layers: [{conv: {out: 4, kernel: 3}}, batch_norm, relu, flatten, "
+                                          "{linear: {out: 3}}]}\namp: fp16\n"));
+  const RunCase pynative(kData +
+                         std::string("network: {layers: [{conv: {out: 4, kernel: 3}}, batch_norm, relu, flatten, "
+                                     "{linear: {out: 3}}]}\namp: fp16\n"));
+  ASSERT_EQ(graph.Train({"data.split.test=every_3", "train.epochs=12"}).exit_code, 0);
+  ASSERT_EQ(pynative.Train({"data.split.test=every_3", "train.epochs=12", "mode=pynative"}).exit_code, 0);
+  ASSERT_GT(graph.Summary().at("skipped_steps"), 0);
+  EXPECT_EQ(graph.Summary().at("skipped_steps"), pynative.Summary().at("skipped_steps"));
+  EXPECT_NEAR(graph.Summary().at("test_loss").get<double>(), pynative.Summary().at("test_loss").get<double>(), 2e-3);
+}
+
 // A folder belongs to one run until its process ends, however it ends.
 TEST(RunEnd, ASecondRunInTheFolderIsRefused) {
   const RunCase run(kData + std::string(kMlp));
