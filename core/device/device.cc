@@ -71,6 +71,7 @@ Status Device::Initialise(std::uint32_t index) {
   kind_ = View(info.kind);
   name_ = View(info.name);
   native_stream_kind_ = View(info.native_stream_kind);
+  native_memory_kind_ = View(info.native_memory_kind);
   inline_streams_ = (info.flags & TENON_DEVICE_INLINE_STREAMS) != 0;
   TENON_TRY(ToStatus(CallAbi("tenon.device", "open", plugin_.device->open, plugin_.instance, index, &device_, &error),
                      error, Subject()));

@@ -72,6 +72,7 @@ class Device {
   tenon_stream* stream() const { return stream_; }
   tenon_space* space() const { return space_; }
   std::string_view native_stream_kind() const { return native_stream_kind_; }
+  std::string_view native_memory_kind() const { return native_memory_kind_; }  // what an address means
 
   // Aligned to at least 64 bytes. RESOURCE_EXHAUSTED names what was asked and what is free.
   Result<Buffer> Allocate(std::int64_t bytes, std::uint32_t hint);
@@ -101,6 +102,7 @@ class Device {
 
  private:
   friend class Buffer;
+  friend class SideStream;
   explicit Device(const PluginHandle& plugin) : plugin_(plugin) {}
   Status Initialise(std::uint32_t index);
   Status PickSpace();
@@ -111,7 +113,7 @@ class Device {
   std::string Subject() const;
 
   PluginHandle plugin_;
-  std::string kind_, name_, native_stream_kind_;
+  std::string kind_, name_, native_stream_kind_, native_memory_kind_;
   std::uint32_t index_ = 0;
   bool host_accessible_ = false, inline_streams_ = false;
   tenon_device* device_ = nullptr;
