@@ -11,6 +11,7 @@
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/breach.h"
 #include "tools/conform/case.h"
+#include "tools/conform/last_call.h"
 
 namespace tenon::conform {
 
@@ -27,6 +28,7 @@ void FailBreach(const Breach& breach);
 
 template <class R, class... P, class... A>
 R Call(const char* slot, R (*fn)(P...), A&&... arguments) {
+  NoteSlot(slot);
   const bool recording = Recording();
   if (recording) {
     std::string line = slot;

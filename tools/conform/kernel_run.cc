@@ -10,33 +10,25 @@ namespace {
 constexpr std::uint64_t kGuard = 256;
 constexpr std::uint8_t kGuardByte = 0xA5;
 
+const char* TextOf(Fence fence) {
+  switch (fence) {
+    case Fence::kBehind:
+      return ", whose operands end at pages that cannot be touched";
+    case Fence::kBefore:
+      return ", whose operands start behind pages that cannot be touched";
+    case Fence::kNone:
+      break;
+  }
+  return "";
+}
+
+std::uint64_t AlignDown(std::uint64_t value, std::uint64_t align) { return value / align * align; }
+
 }  // namespace
 
 std::string KernelOf::name() const {
   return fmt::format("kernel {} of {}{}{}", View(def->name), View(def->domain), def->domain.size > 0 ? "." : "",
                      View(def->op_type));
-}
-
-std::vector<KernelOf> KernelsOf(Session& session) {
-  const tenon_op_vtable& table = session.Need<tenon_op_vtable>();
-  const tenon_kernel_def* first = nullptr;
-  std::uint64_t count = 0, stride = 0;
-  tenon_error error;
-  session.Ok(TENON_CALL(tenon.op, &table, list_kernels, session.plugin(), &first, &count, &stride, &error), error,
-             "list its kernels");
-  std::vector<KernelOf> kernels;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    KernelOf kernel;
-    kernel.def = reinterpret_cast<const tenon_kernel_def*>(reinterpret_cast<const char*>(first) + i * stride);
-    if (View(kernel.def->device_kind) != session.kind()) continue;
-    const auto op = BuiltinOps().Find(View(kernel.def->domain), View(kernel.def->op_type),
-                                      static_cast<int>(kernel.def->max_version));
-    if (op.ok()) kernel.op = *op;
-    kernels.push_back(kernel);
-  }
-  if (kernels.empty())
-    session.context().Skip(fmt::format("The plugin lists no kernels for device kind '{}'.", session.kind()));
-  return kernels;
 }
 
 std::string Signature::text() const {
@@ -52,10 +44,11 @@ std::string Signature::text() const {
 }
 
 std::uint64_t KernelRun::Operand::start() const {
+  if (fence != nullptr) return fence->address() + shift;
   const std::uint64_t base = on_host ? reinterpret_cast<std::uintptr_t>(host.data()) : block.address;
   // Host vectors may lie anywhere; the guard before the data takes what alignment needs.
   const std::uint64_t aligned = on_host ? (base + 63) / 64 * 64 : base;
-  return aligned + kGuard + shift;
+  return aligned + kGuard;
 }
 
 KernelRun::KernelRun(Session& session, const KernelOf& kernel, const OpCall& call, RunWay way)
@@ -63,7 +56,7 @@ KernelRun::KernelRun(Session& session, const KernelOf& kernel, const OpCall& cal
       kernel_of_(kernel),
       call_(call),
       way_(std::move(way)),
-      text_(fmt::format("{} on {}{}", kernel.name(), call.text, way_.signature.text())),
+      text_(fmt::format("{} on {}{}{}", kernel.name(), call.text, way_.signature.text(), TextOf(way_.fence))),
       attributes_(call.attrs) {
   const Status negotiated =
       NegotiateTable(LayoutOf<tenon_kernel_vtable>(), kernel.def->vtable, TENON_ABI_MINOR, kernel.name(), &table_);
@@ -226,33 +219,53 @@ void KernelRun::Plan() {
   session_.context().Require((align & (align - 1)) == 0, "{}: plan asks for workspace aligned to {}.", text_, align);
 }
 
+void KernelRun::Measure(Operand* operand, const char* what, std::uint64_t* align) {
+  if (operand->layout == TENON_LAYOUT_STRIDED) {
+    std::int64_t count = operand->shape.elements();
+    if (!operand->strides.empty() && count > 0) {
+      count = 1;
+      for (int axis = 0; axis < operand->shape.rank(); ++axis)
+        count += (operand->shape[axis] - 1) * operand->strides[static_cast<std::size_t>(axis)];
+    }
+    operand->bytes = static_cast<std::uint64_t>(count * SizeOf(operand->dtype));
+    *align = static_cast<std::uint64_t>(SizeOf(operand->dtype));
+    return;
+  }
+  tenon_layout_info info = TENON_INIT(tenon_layout_info);
+  session_.context().Require(session_.devices().layout_info != nullptr,
+                             "{}: layout {} is offered, but the device describes no layouts.", text_, operand->layout);
+  const std::int32_t code =
+      TENON_CALL(tenon.device, &session_.devices(), layout_info, session_.device(), operand->layout,
+                 static_cast<std::uint32_t>(operand->dtype), static_cast<std::uint32_t>(operand->shape.rank()),
+                 operand->shape.data(), &info, &error_);
+  session_.Ok(code, error_, fmt::format("describe layout {} of {} {}", operand->layout, what, text_));
+  operand->bytes = info.bytes;
+  *align = std::max<std::uint64_t>(1, info.align);
+}
+
+// The block is memory of the host's own, wrapped for the device.
+void KernelRun::PlaceAtFence(Operand* operand, std::uint64_t align) {
+  operand->fence = std::make_shared<FencedBytes>(operand->bytes + align);
+  FencedBytes& fence = *operand->fence;
+  operand->shift = way_.fence == Fence::kBehind ? AlignDown(fence.bytes() - operand->bytes, align) : 0;
+  std::memset(fence.begin(), kGuardByte, fence.bytes());
+  std::memset(fence.begin() + operand->shift, way_.poison, operand->bytes);
+  if (operand->on_host) return;
+  operand->block.address = fence.address();
+  operand->block.bytes = fence.bytes();
+  const std::int32_t code =
+      TENON_CALL(tenon.memory, &session_.memory(), wrap_external, session_.space(), fence.address(), fence.bytes(),
+                 nullptr, nullptr, &operand->block.buffer, &error_);
+  session_.Ok(code, error_, "wrap host memory");
+}
+
 void KernelRun::Place(Operand* operand, const char* what) {
   if (operand->absent) return;
-  std::uint64_t align = 64;
-  if (operand->layout == TENON_LAYOUT_STRIDED) {
-    operand->bytes = static_cast<std::uint64_t>(operand->shape.elements() * SizeOf(operand->dtype));
-    if (!operand->strides.empty() && operand->shape.elements() > 0) {
-      std::int64_t last = 1;
-      for (int axis = 0; axis < operand->shape.rank(); ++axis)
-        last += (operand->shape[axis] - 1) * operand->strides[static_cast<std::size_t>(axis)];
-      operand->bytes = static_cast<std::uint64_t>(last * SizeOf(operand->dtype));
-    }
-    operand->shift = static_cast<std::uint64_t>(way_.misalign * SizeOf(operand->dtype));
-  } else {
-    tenon_layout_info info = TENON_INIT(tenon_layout_info);
-    session_.context().Require(session_.devices().layout_info != nullptr,
-                               "{}: layout {} is offered, but the device describes no layouts.", text_,
-                               operand->layout);
-    const std::int32_t code =
-        TENON_CALL(tenon.device, &session_.devices(), layout_info, session_.device(), operand->layout,
-                   static_cast<std::uint32_t>(operand->dtype), static_cast<std::uint32_t>(operand->shape.rank()),
-                   operand->shape.data(), &info, &error_);
-    session_.Ok(code, error_, fmt::format("describe layout {} of {} {}", operand->layout, what, text_));
-    operand->bytes = info.bytes;
-    align = std::max<std::uint64_t>(align, info.align);
-  }
+  std::uint64_t align = 1;
+  Measure(operand, what, &align);
   session_.context().Require(align <= kGuard, "{}: the layout wants alignment {}.", text_, align);
-  const std::uint64_t whole = operand->bytes + operand->shift + 2 * kGuard;
+  if (way_.fence != Fence::kNone) return PlaceAtFence(operand, align);
+  const std::uint64_t whole = operand->bytes + 2 * kGuard;
   if (operand->on_host) {
     operand->host.assign(whole + 64, std::byte{kGuardByte});
     return;
@@ -274,10 +287,13 @@ tenon_tensor KernelRun::View(const Operand& operand) const {
   if (operand.on_host || session_.host_accessible()) view.flags |= TENON_TENSOR_HOST_ACCESSIBLE;
   if (operand.shape.elements() == 0) view.flags |= TENON_TENSOR_EMPTY;
   view.address = operand.start();
-  if (way_.byte_offset) {
-    view.byte_offset = kGuard + operand.shift;
-    view.address -= view.byte_offset;
+  // Addresses are aligned as allocations are; offsets are whole elements.
+  if (operand.fence != nullptr) {
+    view.byte_offset = view.address % 64;
+  } else if (way_.byte_offset) {
+    view.byte_offset = kGuard;
   }
+  view.address -= view.byte_offset;
   view.dtype = static_cast<std::uint32_t>(operand.dtype);
   view.rank = static_cast<std::uint32_t>(operand.shape.rank());
   view.dims = operand.shape.data();
@@ -367,13 +383,17 @@ Tensor KernelRun::Download(Operand& operand) {
 void KernelRun::CheckGuards(Operand& operand, const std::string& what) {
   if (operand.absent) return;
   std::vector<std::uint8_t> bytes;
-  if (operand.on_host) {
-    const auto* begin = reinterpret_cast<const std::uint8_t*>(operand.start() - kGuard - operand.shift);
-    bytes.assign(begin, begin + operand.bytes + operand.shift + 2 * kGuard);
+  std::uint64_t begin = kGuard;
+  if (operand.fence != nullptr) {
+    bytes.assign(operand.fence->begin(), operand.fence->end());
+    begin = operand.shift;
+  } else if (operand.on_host) {
+    const auto* first = reinterpret_cast<const std::uint8_t*>(operand.start() - kGuard);
+    bytes.assign(first, first + operand.bytes + 2 * kGuard);
   } else {
     bytes = session_.Read(operand.block, way_.stream);
   }
-  const std::uint64_t begin = kGuard + operand.shift, end = begin + operand.bytes;
+  const std::uint64_t end = begin + operand.bytes;
   for (std::uint64_t i = 0; i < bytes.size(); ++i) {
     if (i >= begin && i < end) continue;
     const bool intact = bytes[i] == kGuardByte;
@@ -398,6 +418,7 @@ void KernelRun::PutOperands() {
   workspace_.shape = Shape{static_cast<std::int64_t>(plan_.workspace_bytes)};
   workspace_.bytes = plan_.workspace_bytes;
   if (workspace_.bytes == 0) return;
+  if (way_.fence != Fence::kNone) return PlaceAtFence(&workspace_, std::max<std::uint64_t>(1, plan_.workspace_align));
   workspace_.block = session_.Allocate(workspace_.bytes + 2 * kGuard);
   session_.Fill(workspace_.block, kGuardByte, way_.stream);
   // Exactly the size asked for, poisoned, between guards.
@@ -408,6 +429,15 @@ void KernelRun::PutOperands() {
 std::int32_t KernelRun::Execute(bool may_fail) { return ExecuteOn(*this, may_fail); }
 
 std::int32_t KernelRun::ExecuteOn(KernelRun& operands, bool may_fail) {
+  const Doing doing(text_);
+  const std::int32_t code = EnqueueOn(operands, may_fail);
+  if (code == TENON_OK) session_.Synchronize(operands.way_.stream);
+  return code;
+}
+
+void KernelRun::Enqueue() { EnqueueOn(*this, false); }
+
+std::int32_t KernelRun::EnqueueOn(KernelRun& operands, bool may_fail) {
   std::vector<tenon_tensor> in, out;
   for (const Operand& operand : operands.inputs_) in.push_back(View(operand));
   for (std::size_t i = 0; i < operands.outputs_.size(); ++i) {
@@ -449,7 +479,6 @@ std::int32_t KernelRun::ExecuteOn(KernelRun& operands, bool may_fail) {
     session_.host().completions().Recycle(done);
   }
   if (!may_fail) session_.Ok(code, operands.error_, "execute what it supports, " + text_);
-  if (code == TENON_OK) session_.Synchronize(operands.way_.stream);
   return code;
 }
 
@@ -492,72 +521,6 @@ std::vector<Tensor> KernelRun::RunAgain(const std::vector<Tensor>& inputs) {
   }
   Execute();
   return Results();
-}
-
-int ForEachCallOf(Session& session, const std::function<std::vector<OpCall>(const OpDef&)>& calls,
-                  const std::function<void(const KernelOf&, const OpCall&)>& body) {
-  int count = 0;
-  for (const KernelOf& kernel : KernelsOf(session)) {
-    if (kernel.op == nullptr) continue;
-    for (const OpCall& call : calls(*kernel.op)) {
-      if (KernelRun(session, kernel, call).Supports() == TENON_VERDICT_NO) continue;
-      body(kernel, call);
-      ++count;
-    }
-  }
-  return count;
-}
-
-int ForEachCall(Session& session, const std::vector<DType>& dtypes, Values values,
-                const std::function<void(const KernelOf&, const OpCall&)>& body) {
-  return ForEachCallOf(
-      session,
-      [&](const OpDef& def) {
-        std::vector<OpCall> calls;
-        for (const DType dtype : dtypes) {
-          for (OpCall& call : SampleCalls(def, dtype, values)) calls.push_back(std::move(call));
-        }
-        return calls;
-      },
-      body);
-}
-
-double ToleranceOf(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return 1e-9;
-    case DType::kF16:
-      return 4e-3;
-    case DType::kBF16:
-      return 3e-2;
-    default:
-      return 2e-5;
-  }
-}
-
-std::vector<DType> TriedTypes() {
-  return {DType::kF32, DType::kF16, DType::kBF16, DType::kF64, DType::kI32,
-          DType::kI64, DType::kU8,  DType::kI8,   DType::kBool};
-}
-
-void RequireNear(Context& context, const Tensor& got, const Tensor& expected, double tolerance,
-                 const std::string& what) {
-  context.Require(got.defined() == expected.defined(), "{}: an output is there that should not be.", what);
-  if (!expected.defined()) return;
-  const Tensor a = Cast(got, DType::kF64), b = Cast(expected, DType::kF64);
-  const bool exact = !IsFloating(expected.dtype());
-  for (std::int64_t i = 0; i < b.elements(); ++i) {
-    const double x = a.data<double>()[i], y = b.data<double>()[i];
-    const bool special = std::isnan(y) || std::isinf(y);
-    const bool same = std::isnan(y)   ? std::isnan(x)
-                      : std::isinf(y) ? x == y
-                      : exact         ? x == y
-                                      : std::abs(x - y) <= tolerance * (1 + std::abs(y));
-    if (!same)
-      context.Require(false, "{}: element {} is {:.9g}, the reference says {:.9g} (tolerance {:g}{}).", what, i, x, y,
-                      exact || special ? 0.0 : tolerance, exact || special ? "" : " relative and absolute");
-  }
-  context.Require(true, "{}", what);
 }
 
 }  // namespace tenon::conform

@@ -2,11 +2,12 @@
 // compared afterwards.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/exec/abi_query.h"
+#include "tools/conform/guard_page.h"
 #include "tools/conform/op_samples.h"
 #include "tools/conform/session.h"
 
@@ -19,15 +20,16 @@ struct KernelOf {
   std::string name() const;   // "kernel relu of Relu"
 };
 
-// Kernels for the session's device kind. Skips the case when the plugin lists none.
-std::vector<KernelOf> KernelsOf(Session& session);
-
 struct Signature {
   std::vector<std::uint32_t> inputs, outputs;
   std::uint64_t tag = 0;
   double cost = 0;
   std::string text() const;  // "layouts [0,1]->[1]"; empty when all are strided
 };
+
+// Where operands lie, on devices whose memory the host reaches: between guard bytes, or beside pages that nobody may touch,
+// so that reading beyond an operand shows as well.
+enum class Fence { kNone, kBehind /* operands end at such a page */, kBefore /* and start at one */ };
 
 // How the call is made; each field is one deviation from the plain way.
 struct RunWay {
@@ -36,8 +38,8 @@ struct RunWay {
   std::uint32_t thread_budget = 2;
   bool byte_offset = false;     // operands start at an offset of their address
   bool strided_inputs = false;  // inputs with gaps between rows, where the kernel takes them
-  std::int64_t misalign = 0;    // elements by which operands start later
-  int in_place_input = -1;      // output 0 lies over this input
+  Fence fence = Fence::kNone;
+  int in_place_input = -1;  // output 0 lies over this input
   RandomState random{0x1234567, 42};
   bool use_random = false;           // else that of the call
   std::uint8_t poison = 0xFF;        // what outputs and workspace hold before the call; NaN in every floating dtype
@@ -66,6 +68,10 @@ class KernelRun {
   void PutOperands();
   // Enqueues and waits; the code that execute gave (OK unless `may_fail`).
   std::int32_t Execute(bool may_fail = false);
+  // Enqueues only.
+  void Enqueue();
+  // Results are read on this stream from now on.
+  void MoveTo(tenon_stream* stream) { way_.stream = stream; }
   // Executes with the operands of another run of the same call: for concurrent use of one instance.
   std::int32_t ExecuteOn(KernelRun& operands, bool may_fail = false);
   // Outputs as host tensors; checks all guard zones and that inputs are as they were.
@@ -91,14 +97,18 @@ class KernelRun {
     bool absent = false, on_host = false;
     Block block;
     std::vector<std::byte> host;
+    std::shared_ptr<FencedBytes> fence;
     std::uint64_t bytes = 0;  // of the data between the guards
-    std::uint64_t shift = 0;  // bytes by which the data starts after the first guard
+    std::uint64_t shift = 0;  // where the data starts, in bytes from the start of the fenced pages
     std::vector<std::int64_t> strides;
     std::vector<std::uint8_t> before;  // of an input: what was put there
     std::uint64_t start() const;
   };
   void Describe();
+  std::int32_t EnqueueOn(KernelRun& operands, bool may_fail);
+  void Measure(Operand* operand, const char* what, std::uint64_t* align);
   void Place(Operand* operand, const char* what);
+  void PlaceAtFence(Operand* operand, std::uint64_t align);
   void Upload(Operand* operand);
   Tensor Download(Operand& operand);
   std::vector<std::uint8_t> Raw(Operand& operand);
@@ -124,22 +134,5 @@ class KernelRun {
   tenon_kernel* kernel_ = nullptr;
   tenon_error error_;
 };
-
-// Calls `body` for every kernel of the plugin and every call in one of the dtypes that it supports; returns how many.
-// Kernels of operators that the core does not know are left out.
-int ForEachCall(Session& session, const std::vector<DType>& dtypes, Values values,
-                const std::function<void(const KernelOf&, const OpCall&)>& body);
-// The same for the calls that `calls` makes.
-int ForEachCallOf(Session& session, const std::function<std::vector<OpCall>(const OpDef&)>& calls,
-                  const std::function<void(const KernelOf&, const OpCall&)>& body);
-
-// Compares with the reference; fails the case with the first element that differs.
-void RequireNear(Context& context, const Tensor& got, const Tensor& expected, double tolerance,
-                 const std::string& what);
-// Relative and absolute tolerance of results in this dtype.
-double ToleranceOf(DType dtype);
-
-// dtypes that the kernel is tried with, floating ones first.
-std::vector<DType> TriedTypes();
 
 }  // namespace tenon::conform

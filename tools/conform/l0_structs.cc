@@ -8,7 +8,7 @@
 #include "core/platform/process_state.h"
 #include "tools/conform/cases.h"
 #include "tools/conform/guard_page.h"
-#include "tools/conform/kernel_run.h"
+#include "tools/conform/kernel_calls.h"
 
 namespace tenon::conform {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "tools/conform/cases.h"
-#include "tools/conform/session.h"
+#include "tools/conform/kernel_calls.h"
 
 namespace tenon::conform {
 namespace {
@@ -125,27 +125,87 @@ void EventRecordedAgain(Context& context) {
   DestroyEvent(s, later);
 }
 
+namespace {
+
+// What stands last before an event.
+enum class Work { kFill, kCopy, kUpload };
+
+// Fills `block` with `byte` by work of this kind. `host` lives until the work is done.
+void EnqueueWork(Session& s, Work work, const Block& block, const Block& scratch, std::uint8_t byte,
+                 std::vector<std::uint8_t>* host, tenon_stream* stream) {
+  switch (work) {
+    case Work::kFill:
+      return s.Fill(block, byte, stream);
+    case Work::kCopy:
+      s.Fill(scratch, byte, stream);
+      return CopyBlock(s, scratch, block, stream);
+    case Work::kUpload:
+      host->assign(block.bytes, byte);
+      return s.Upload(host->data(), block.address, block.bytes, stream);
+  }
+}
+
+// A kernel behind a busy stream, then an event; whoever waits for the event sees its output. False: no kernel to try.
+bool KernelBeforeEvent(Session& s, tenon_stream* writer, tenon_stream* reader, tenon_event* event) {
+  for (const KernelOf& kernel : ListKernels(s)) {
+    if (kernel.op == nullptr || !kernel.op->elementwise()) continue;
+    for (const OpCall& call : SameShapeCall(*kernel.op, DType::kF32, Shape{257, 129})) {
+      const auto expected = RunReference(call);
+      RunWay way;
+      way.stream = writer;
+      KernelRun run(s, kernel, call, way);
+      if (!expected.ok() || run.Supports() == TENON_VERDICT_NO) continue;
+      run.Create();
+      run.Plan();
+      run.PutOperands();
+      s.MakeBusy(writer);
+      run.Enqueue();
+      s.Record(event, writer);
+      s.WaitEvent(reader, event);
+      run.MoveTo(reader);
+      const auto results = run.Results();
+      RequireNear(s.context(), results[0], (*expected)[0], ToleranceOf(call.types[0].dtype),
+                  run.text() + " before an event that another stream waited for");
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 void CrossStreamOrder(Context& context) {
   Session s(context);
   std::mt19937 random(7);
   tenon_stream* streams[3] = {s.NewStream(), s.NewStream(), s.NewStream()};
   tenon_event* event = s.NewEvent();
   constexpr std::uint64_t kBytes = 1 << 16;
-  Block a = s.Allocate(kBytes), b = s.Allocate(kBytes);
-  for (int round = 0; round < 200; ++round) {
+  Block a = s.Allocate(kBytes), b = s.Allocate(kBytes), scratch = s.Allocate(kBytes);
+  std::vector<std::uint8_t> host;
+  for (int round = 0; round < 240; ++round) {
     tenon_stream* writer = streams[random() % 3];
     tenon_stream* reader = streams[random() % 3];
     const auto byte = static_cast<std::uint8_t>(random());
     if (random() % 4 == 0) s.MakeBusy(writer);
-    s.Fill(a, byte, writer);
+    EnqueueWork(s, static_cast<Work>(round % 3), a, scratch, byte, &host, writer);
     s.Record(event, writer);
-    s.WaitEvent(reader, event);
+    // The reader waits, or the host does.
+    if (round % 2 == 0) {
+      s.WaitEvent(reader, event);
+    } else {
+      tenon_error error;
+      s.Ok(TENON_CALL(tenon.stream, &s.streams(), event_synchronize, event, kForever, &error), error,
+           "wait for an event");
+    }
     if (random() % 4 == 0) SleepMs(1);
     CopyBlock(s, a, b, reader);
     const auto got = s.Read(b, reader);
-    context.Require(AllBytes(got, byte), "Round {}: a stream that waited for an event does not see the work before it.",
-                    round);
+    context.Require(AllBytes(got, byte), "Round {}: {} that waited for an event does not see the {} before it.", round,
+                    round % 2 == 0 ? "a stream" : "a host", round % 3 == 0 ? "fill" : "copy");
+    s.Synchronize(writer);
   }
+  int kernels = 0;
+  for (int round = 0; round < 5; ++round) kernels += KernelBeforeEvent(s, streams[0], streams[1], event) ? 1 : 0;
   for (tenon_stream* stream : streams) {
     s.Synchronize(stream);
     DestroyStream(s, stream);
@@ -153,6 +213,8 @@ void CrossStreamOrder(Context& context) {
   DestroyEvent(s, event);
   s.Free(a);
   s.Free(b);
+  s.Free(scratch);
+  context.Note(fmt::format("fills, copies and uploads{} before events", kernels > 0 ? ", a kernel too," : ""));
 }
 
 void DestroyPending(Context& context) {

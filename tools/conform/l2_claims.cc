@@ -4,7 +4,7 @@
 
 #include "tools/conform/cases.h"
 #include "tools/conform/claim_graph.h"
-#include "tools/conform/kernel_run.h"
+#include "tools/conform/kernel_calls.h"
 
 namespace tenon::conform {
 namespace {

@@ -3,7 +3,7 @@
 #include <deque>
 
 #include "tools/conform/cases.h"
-#include "tools/conform/kernel_run.h"
+#include "tools/conform/kernel_calls.h"
 
 namespace tenon::conform {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "tools/conform/cases.h"
-#include "tools/conform/kernel_run.h"
+#include "tools/conform/kernel_calls.h"
 
 namespace tenon::conform {
 namespace {
@@ -54,6 +54,16 @@ void CheckCall(Session& s, const KernelOf& kernel, const OpCall& call, const Run
   }
 }
 
+// The same beside pages that cannot be touched; returns how many calls.
+int CheckFences(Session& s, const KernelOf& kernel, const OpCall& call) {
+  for (const Fence fence : {Fence::kBehind, Fence::kBefore}) {
+    RunWay way;
+    way.fence = fence;
+    CheckCall(s, kernel, call, way);
+  }
+  return 1;
+}
+
 void NeedSome(Context& context, int calls, const char* what) {
   if (calls == 0) context.Skip(fmt::format("The plugin has no kernel for {} that the kit has a call for.", what));
 }
@@ -79,7 +89,11 @@ void Numerics(Context& context) {
 
 void Views(Context& context) {
   Session s(context);
-  int strided = 0;
+  int strided = 0, fenced = 0;
+  if (s.wraps_host_memory()) {
+    ForEachCall(s, TriedTypes(), Values::kOrdinary,
+                [&](const KernelOf& kernel, const OpCall& call) { fenced += CheckFences(s, kernel, call); });
+  }
   const int calls = ForEachCall(s, {DType::kF32}, Values::kOrdinary, [&](const KernelOf& kernel, const OpCall& call) {
     RunWay offset;
     offset.byte_offset = true;
@@ -99,7 +113,8 @@ void Views(Context& context) {
     ++strided;
   });
   NeedSome(context, calls, "an operator of the core");
-  context.Note(fmt::format("{} calls with offsets, {} with strides", calls, strided));
+  context.Note(fmt::format("{} calls with offsets, {} with strides, {} beside pages that cannot be touched", calls,
+                           strided, fenced));
 }
 
 void EmptyAndScalar(Context& context) {
@@ -125,6 +140,11 @@ void EmptyAndScalar(Context& context) {
 
 void OddSizes(Context& context) {
   Session s(context);
+  const bool fences = s.wraps_host_memory();
+  const auto check = [&](const KernelOf& kernel, const OpCall& call) {
+    CheckCall(s, kernel, call);
+    if (fences) CheckFences(s, kernel, call);
+  };
   int calls = ForEachCallOf(
       s,
       [](const OpDef& def) {
@@ -137,7 +157,7 @@ void OddSizes(Context& context) {
         }
         return made;
       },
-      [&](const KernelOf& kernel, const OpCall& call) { CheckCall(s, kernel, call); });
+      check);
   calls += ForEachCallOf(
       s,
       [](const OpDef& def) {
@@ -152,7 +172,7 @@ void OddSizes(Context& context) {
         }
         return made;
       },
-      [&](const KernelOf& kernel, const OpCall& call) { CheckCall(s, kernel, call); });
+      check);
   if (context.settings().long_runs) {
     calls += ForEachCallOf(
         s,

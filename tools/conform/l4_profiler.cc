@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "tools/conform/cases.h"
-#include "tools/conform/kernel_run.h"
+#include "tools/conform/kernel_calls.h"
 
 namespace tenon::conform {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "tools/conform/kernel_run.h"
+#include "tools/conform/kernel_calls.h"
 #include "tools/conform/runner.h"
 
 namespace tenon::conform {

@@ -21,11 +21,13 @@ namespace tenon::conform {
 namespace {
 
 // What the child is told; its own arguments, in this order.
-std::vector<std::string> ChildArguments(const std::string& what, const CaseSettings& settings, int result_fd) {
+std::vector<std::string> ChildArguments(const std::string& what, const CaseSettings& settings, int result_fd,
+                                        int board_fd) {
   std::vector<std::string> arguments = {settings.self,
                                         kOneCase,
                                         what,
                                         std::to_string(result_fd),
+                                        std::to_string(board_fd),
                                         settings.plugin,
                                         settings.record,
                                         settings.long_runs ? "1" : "0"};
@@ -37,6 +39,7 @@ struct ChildEnd {
   std::string output;
   bool timed_out = false;
   int status = 0;
+  std::string last_call;
 };
 
 void ReadUntilEnd(int descriptor, int child, int timeout_s, ChildEnd* end) {
@@ -63,7 +66,8 @@ ChildEnd Spawn(const std::string& what, const CaseSettings& settings, int timeou
   ChildEnd end;
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) return end;
-  std::vector<std::string> arguments = ChildArguments(what, settings, pipe_ends[1]);
+  const LastCall board;
+  std::vector<std::string> arguments = ChildArguments(what, settings, pipe_ends[1], board.fd());
   std::vector<char*> raw;
   for (std::string& argument : arguments) raw.push_back(argument.data());
   raw.push_back(nullptr);
@@ -72,6 +76,7 @@ ChildEnd Spawn(const std::string& what, const CaseSettings& settings, int timeou
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::fcntl(pipe_ends[1], F_SETFD, 0);
+    ::fcntl(board.fd(), F_SETFD, 0);
     ::dup2(STDERR_FILENO, STDOUT_FILENO);  // what plugins print must not mix with the report
     ::execv(raw[0], raw.data());
     ::_exit(127);
@@ -81,13 +86,18 @@ ChildEnd Spawn(const std::string& what, const CaseSettings& settings, int timeou
   ::close(pipe_ends[0]);
   ::waitpid(child, &end.status, 0);
   ::kill(-child, SIGKILL);  // ranks that a case started and did not end
+  end.last_call = board.text();
   return end;
 }
 
-std::string DescribeEnd(const ChildEnd& end, int timeout_s) {
-  if (end.timed_out) return fmt::format("It did not end within {} seconds; some call of it hangs.", timeout_s);
-  if (WIFSIGNALED(end.status)) return fmt::format("Its process ended by {}.", SignalName(WTERMSIG(end.status)));
-  return fmt::format("Its process ended early, with exit code {} and without a report.", WEXITSTATUS(end.status));
+std::string DescribeEnd(const ChildEnd& end, int timeout_s, const std::string& plugin) {
+  const std::string last = end.last_call.empty() ? "; it had not called the plugin yet"
+                                                 : fmt::format("; the last call into {} was {}",
+                                                               plugin.substr(plugin.rfind('/') + 1), end.last_call);
+  if (end.timed_out) return fmt::format("It did not end within {} seconds{}.", timeout_s, last);
+  if (WIFSIGNALED(end.status)) return fmt::format("Its process ended by {}{}.", SignalName(WTERMSIG(end.status)), last);
+  return fmt::format("Its process ended early, with exit code {} and without a report{}.", WEXITSTATUS(end.status),
+                     last);
 }
 
 }  // namespace
@@ -101,7 +111,7 @@ CaseResult RunCase(const Case& which, const CaseSettings& settings) {
   result.ms = static_cast<double>(MonotonicNs() - start) * 1e-6;
   const auto report = nlohmann::json::parse(end.output, nullptr, /*allow_exceptions=*/false);
   if (!report.is_object()) {
-    result.message = DescribeEnd(end, timeout_s);
+    result.message = DescribeEnd(end, timeout_s, settings.plugin);
     return result;
   }
   const std::string outcome = report.value("result", "");
@@ -127,7 +137,7 @@ void ApplyExceptions(const std::map<std::string, std::string>& exceptions, CaseR
 Status WouldLoad(const CaseSettings& settings) {
   const ChildEnd end = Spawn("load", settings, 60);
   const auto report = nlohmann::json::parse(end.output, nullptr, /*allow_exceptions=*/false);
-  if (!report.is_object()) return Error(Code::kUnavailable, "{}", DescribeEnd(end, 60));
+  if (!report.is_object()) return Error(Code::kUnavailable, "{}", DescribeEnd(end, 60, settings.plugin));
   if (report.value("result", "") == "passed") return {};
   return Error(Code::kUnavailable, "{}", report.value("message", ""));
 }

@@ -166,6 +166,18 @@ void Session::Free(Block& block, tenon_stream* stream) {
   block = Block{};
 }
 
+bool Session::wraps_host_memory() {
+  if (!host_accessible() || memory_->wrap_external == nullptr) return false;
+  alignas(64) static std::array<std::uint8_t, 64> bytes;
+  Block block;
+  tenon_error error;
+  const std::int32_t code =
+      TENON_CALL(tenon.memory, memory_, wrap_external, space_, reinterpret_cast<std::uintptr_t>(bytes.data()),
+                 bytes.size(), nullptr, nullptr, &block.buffer, &error);
+  Free(block);
+  return code == TENON_OK;
+}
+
 void Session::Fill(const Block& block, std::uint8_t byte, tenon_stream* stream) {
   tenon_error error;
   Ok(TENON_CALL(tenon.memory, memory_, fill, space_, block.address, block.bytes, std::uint64_t{byte}, 1, stream,

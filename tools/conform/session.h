@@ -83,6 +83,8 @@ class Session : public Instance {
   const tenon_device_info& info() const { return info_; }
   const tenon_space_info& space_info() const { return space_info_; }
   bool host_accessible() const { return (space_info_.flags & TENON_SPACE_HOST_ACCESSIBLE) != 0; }
+  // Host memory can be memory of the device (wrap_external).
+  bool wraps_host_memory();
   bool inline_streams() const { return (info_.flags & TENON_DEVICE_INLINE_STREAMS) != 0; }
   std::string_view kind() const { return View(info_.kind); }
 

@@ -90,6 +90,39 @@ void WritesPastOutput(Tables* tables) {
   };
 }
 
+// A wide load over the end, or before the start, whose superfluous lanes are dropped.
+template <int kFrom, int kTo>
+int32_t ReadsBeyond(tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+  const int32_t code = RunSound(kernel, call, error);
+  for (uint32_t i = 0; i < call->input_count; ++i) {
+    const tenon_tensor& in = In(call, i);
+    if (in.address == 0 || in.dtype != TENON_DTYPE_F32) continue;
+    const int64_t edge = kFrom < 0 ? 0 : Elements(in);
+    volatile float dropped = 0;
+    for (int lane = kFrom; lane < kTo; ++lane) dropped = Floats(in)[edge + lane];
+    (void)dropped;
+  }
+  return code;
+}
+
+void ReadsPastInput(Tables* tables) { tables->kernel.execute = ReadsBeyond<0, 4>; }
+
+void ReadsBeforeInput(Tables* tables) { tables->kernel.execute = ReadsBeyond<-2, 0>; }
+
+// What lies there is put back: the bytes behind an output look untouched afterwards.
+void WritesPastOutputAndBack(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    const int32_t code = RunSound(kernel, call, error);
+    const tenon_tensor& out = Out(call, 0);
+    if (out.dtype != TENON_DTYPE_F32) return code;
+    volatile float* const behind = Floats(out) + Elements(out);
+    const float kept = *behind;
+    *behind = 1;
+    *behind = kept;
+    return code;
+  };
+}
+
 void WritesPastWorkspace(Tables* tables) {
   tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
     const int32_t code = RunSound(kernel, call, error);
@@ -296,6 +329,9 @@ constexpr Mutation kMutations[] = {
     {"swallows_nan", SwallowsNan},
     {"slightly_wrong", SlightlyWrong},
     {"writes_past_output", WritesPastOutput},
+    {"reads_past_input", ReadsPastInput},
+    {"reads_before_input", ReadsBeforeInput},
+    {"writes_past_output_and_back", WritesPastOutputAndBack},
     {"writes_past_workspace", WritesPastWorkspace},
     {"reads_workspace", ReadsWorkspace},
     {"keeps_first_answer", KeepsFirstAnswer},

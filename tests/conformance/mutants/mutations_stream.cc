@@ -1,4 +1,5 @@
 // Mutations of streams, events and completions.
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -42,6 +43,72 @@ void WaitDoesNothing(Tables* tables) {
     const int32_t code = Sound().stream.event_query(event, error);
     if (code == TENON_FAILED_PRECONDITION) return Sound().stream.stream_wait_event(stream, event, error);
     return static_cast<int32_t>(TENON_OK);
+  };
+}
+
+// Devices of streams, and whether the newest work of a stream is of the kind that events overtake.
+std::map<tenon_stream*, tenon_device*>& Devices() {
+  static auto* devices = new std::map<tenon_stream*, tenon_device*>;
+  return *devices;
+}
+std::map<tenon_stream*, bool>& Overtaken() {
+  static auto* overtaken = new std::map<tenon_stream*, bool>;
+  return *overtaken;
+}
+
+// Records the event where nothing pends: it is complete before the work.
+int32_t RecordElsewhere(tenon_event* event, tenon_stream* stream, tenon_error* error) {
+  const tenon_stream_options options = TENON_INIT(tenon_stream_options);
+  tenon_stream* idle = nullptr;
+  int32_t code = Sound().stream.stream_create(Devices()[stream], &options, &idle, error);
+  if (code != TENON_OK) return code;
+  code = Sound().stream.event_record(event, idle, error);
+  Sound().stream.stream_destroy(idle);
+  return code;
+}
+
+void RememberDevices(Tables* tables) {
+  tables->stream.stream_create = [](tenon_device* device, const tenon_stream_options* options, tenon_stream** out,
+                                    tenon_error* error) {
+    const int32_t code = Sound().stream.stream_create(device, options, out, error);
+    if (code == TENON_OK) Devices()[*out] = device;
+    return code;
+  };
+}
+
+void EventOvertakesWork(Tables* tables) {
+  RememberDevices(tables);
+  tables->stream.event_record = RecordElsewhere;
+}
+
+// Events stand in the queue of kernels; copies run in another one.
+void EventOvertakesCopies(Tables* tables) {
+  RememberDevices(tables);
+  tables->memory.copy = [](tenon_device* device, const tenon_copy* copy, tenon_stream* stream, tenon_error* error) {
+    Overtaken()[stream] = true;
+    return Sound().memory.copy(device, copy, stream, error);
+  };
+  tables->memory.fill = [](tenon_space* space, uint64_t address, uint64_t bytes, uint64_t pattern, uint32_t width,
+                           tenon_stream* stream, tenon_error* error) {
+    Overtaken()[stream] = false;
+    return Sound().memory.fill(space, address, bytes, pattern, width, stream, error);
+  };
+  tables->stream.event_record = [](tenon_event* event, tenon_stream* stream, tenon_error* error) {
+    return Overtaken()[stream] ? RecordElsewhere(event, stream, error)
+                               : Sound().stream.event_record(event, stream, error);
+  };
+}
+
+// The other way round.
+void EventOvertakesKernels(Tables* tables) {
+  EventOvertakesCopies(tables);
+  tables->memory.copy = [](tenon_device* device, const tenon_copy* copy, tenon_stream* stream, tenon_error* error) {
+    Overtaken()[stream] = false;
+    return Sound().memory.copy(device, copy, stream, error);
+  };
+  tables->kernel.execute = [](tenon_kernel* kernel, const tenon_kernel_call* call, tenon_error* error) {
+    Overtaken()[call->stream] = true;
+    return SoundKernel(kernel).execute(kernel, call, error);
   };
 }
 
@@ -118,6 +185,9 @@ constexpr Mutation kMutations[] = {
     {"query_of_unrecorded_is_ok", QueryOfUnrecordedIsOk},
     {"records_once", RecordsOnce},
     {"wait_does_nothing", WaitDoesNothing},
+    {"event_overtakes_work", EventOvertakesWork},
+    {"event_overtakes_copies", EventOvertakesCopies},
+    {"event_overtakes_kernels", EventOvertakesKernels},
     {"elapsed_backwards", ElapsedBackwards},
     {"completes_twice", CompletesTwice},
     {"completes_never", CompletesNever},
