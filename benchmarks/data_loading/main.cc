@@ -34,9 +34,8 @@ Result<std::unique_ptr<Loader>> MakeLoader(std::int64_t workers) {
   TENON_ASSIGN(Transform transform, Transform::Compile(spec, dataset->layout(), 10));
   std::vector<std::int64_t> rows(kSamples);
   std::iota(rows.begin(), rows.end(), 0);
-  TENON_ASSIGN(Sampler sampler, Sampler::Create(std::make_shared<const std::vector<std::int64_t>>(rows),
-                                                {true, 1, 0, 1, ShardRule::kExact}));
-  return Loader::Create({dataset, transform}, std::move(sampler), {128, false, workers, 60});
+  const Sampler sampler(std::make_shared<const std::vector<std::int64_t>>(rows), {true, 1});
+  return Loader::Create({dataset, transform}, sampler, {128, false, workers, 60});
 }
 
 // Milliseconds of the fastest epoch.

@@ -42,7 +42,14 @@ BatchMaker::BatchMaker(std::shared_ptr<const PreparedData> data, std::int64_t ba
 
 Status BatchMaker::Make(const BatchOrder& order, void* samples, void* labels) {
   skipped_.clear();
+  if (order.indices.empty()) return {};
   if (order.length > 0) return MakePadded(order, samples, labels);
+  TENON_TRY(MakeRows(order, samples, labels));
+  if (data_->mixup_alpha == 0) return {};
+  return Mix(order, static_cast<float*>(samples), static_cast<float*>(labels));
+}
+
+Status BatchMaker::MakeRows(const BatchOrder& order, void* samples, void* labels) {
   std::span<const std::int64_t> indices = order.indices;
   if (data_->pictures) {
     TENON_TRY(MakePictures(order, static_cast<float*>(samples)));
@@ -53,9 +60,7 @@ Status BatchMaker::Make(const BatchOrder& order, void* samples, void* labels) {
   } else {
     TENON_TRY(MakeSamples(indices, samples));
   }
-  TENON_TRY(MakeLabels(indices, labels));
-  if (data_->mixup_alpha > 0) Mix(order, static_cast<float*>(samples), static_cast<float*>(labels));
-  return {};
+  return MakeLabels(indices, labels);
 }
 
 Status BatchMaker::MakeSamples(std::span<const std::int64_t> indices, void* samples) {
@@ -118,13 +123,26 @@ void BatchMaker::View(const BatchOrder& order, float* samples) {
   }
 }
 
-void BatchMaker::Mix(const BatchOrder& order, float* samples, float* labels) {
-  const SampleRandom random(data_->seed, order.epoch, order.indices.front());
+Status BatchMaker::Mix(const BatchOrder& order, float* samples, float* labels) {
+  const SampleRandom random(data_->seed, order.epoch, order.lead);
   const float share = static_cast<float>(DrawBeta(data_->mixup_alpha, random.For(SampleRandom::Purpose::kMix)));
   const SampleLayout layout = data_->layout();
-  const std::int64_t count = static_cast<std::int64_t>(order.indices.size());
-  MixRows(share, samples, count, layout.shape.elements(), &spare_);
-  MixRows(share, labels, count, layout.label_shape.elements(), &spare_);
+  const std::int64_t count = std::ssize(order.indices);
+  const std::int64_t width = layout.shape.elements(), label_width = layout.label_shape.elements();
+  if (order.partners.empty()) {
+    MixRows(share, samples, count, width, &spare_);
+    MixRows(share, labels, count, label_width, &spare_);
+    return {};
+  }
+  if (count == 1 && order.partners[0] == order.indices[0]) return {};
+  spare_.resize(static_cast<std::size_t>(count * width));
+  spare_labels_.resize(static_cast<std::size_t>(count * label_width));
+  const std::size_t skipped = skipped_.size();
+  TENON_TRY(MakeRows({.epoch = order.epoch, .indices = order.partners}, spare_.data(), spare_labels_.data()));
+  skipped_.resize(skipped);  // those of others are named where they are due
+  MixPairs(share, samples, spare_.data(), count * width);
+  MixPairs(share, labels, spare_labels_.data(), count * label_width);
+  return {};
 }
 
 Status BatchMaker::MakeLabels(std::span<const std::int64_t> indices, void* labels) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/config/node.h"
+#include "core/data/shard.h"
 #include "core/data/transform_config.h"
 
 namespace tenon {
@@ -87,9 +88,10 @@ struct DataConfig {
   std::optional<PadConfig> pad;
   SplitConfig split;
   std::optional<TestDataConfig> test;  // never together with `split`
-  std::int64_t batch = 32;
+  std::int64_t batch = 32;             // of each rank
   bool drop_last = false;
   bool shuffle = true;
+  ShardRule shard = ShardRule::kExact;     // read where the run has several ranks
   std::int64_t workers = 1;                // threads that prepare batches; 0: the training thread does
   OnError on_error = OnError::kFail;       // images: what a file that cannot be read does
   std::optional<std::int64_t> skip_limit;  // with kSkip: more in one epoch end the run; absent: 100

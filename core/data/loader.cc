@@ -48,12 +48,14 @@ Status CheckMemory(const SampleLayout& layout, std::int64_t batch, std::int64_t 
 Loader::Loader(std::shared_ptr<const PreparedData> data, BatchPlan plan, const LoaderOptions& options)
     : data_(std::move(data)), layout_(data_->layout()), options_(options), plan_(std::move(plan)) {}
 
-Result<std::unique_ptr<Loader>> Loader::Create(PreparedData data, Sampler sampler, const LoaderOptions& options) {
+Result<std::unique_ptr<Loader>> Loader::Create(PreparedData data, const Sampler& sampler,
+                                               const LoaderOptions& options) {
   TENON_INVALID_IF(options.batch < 1, "The batch size is {}; it must be at least 1.", options.batch);
   TENON_INVALID_IF(options.workers < 0 || options.workers > 1024,
                    "The number of data workers is {}; it must be between 0 and 1024.", options.workers);
-  TENON_ASSIGN(BatchPlan plan,
-               BatchPlan::Create(data.dataset, std::move(sampler), {options.batch, options.drop_last, data.buckets}));
+  TENON_ASSIGN(BatchPlan plan, BatchPlan::Create(data.dataset, sampler,
+                                                 {options.batch, options.drop_last, data.buckets, options.shard,
+                                                  /*partners=*/data.mixup_alpha > 0}));
   auto loader = std::unique_ptr<Loader>(
       new Loader(std::make_shared<const PreparedData>(std::move(data)), std::move(plan), options));
   loader->options_.workers = std::min(options.workers, loader->plan_.steps());
@@ -77,7 +79,7 @@ Status Loader::MakeSlots() {
   // One buffer is in the caller's hands, each worker fills one, and each has one ready.
   const std::int64_t depth = workers == 0 ? 1 : std::min(2 * workers + 1, plan_.steps() + 1);
   const std::int64_t batch = plan_.largest();
-  const std::int64_t last = static_cast<std::int64_t>(plan_.Indices(plan_.steps() - 1).size());
+  const std::int64_t last = plan_.steps() == 0 ? 0 : std::ssize(plan_.Indices(plan_.steps() - 1));
   TENON_INVALID_IF(layout_.shape.rank() >= kMaxRank || layout_.label_shape.rank() >= kMaxRank,
                    "Samples of shape {} with labels of shape {} leave no room for the batch axis (at most {} axes).",
                    layout_.shape, layout_.label_shape, kMaxRank);
@@ -156,8 +158,8 @@ void Loader::SetBatch(Slot& slot, std::int64_t step) {
 void Loader::Fill(Slot& slot, std::int64_t step, BatchMaker& maker) {
   SetBatch(slot, step);
   try {
-    slot.status = maker.Make({epoch_, plan_.Indices(step), plan_.Length(step)}, slot.batch.samples.raw(),
-                             slot.batch.labels.raw());
+    slot.status = maker.Make({epoch_, plan_.Indices(step), plan_.Length(step), plan_.Partners(step), plan_.Lead(step)},
+                             slot.batch.samples.raw(), slot.batch.labels.raw());
   } catch (const std::bad_alloc&) {  // pictures grow their memory; a worker's exception would end the process
     slot.status = Error(Code::kResourceExhausted, "There is not enough memory to decode a sample.");
   }

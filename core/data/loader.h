@@ -13,22 +13,25 @@
 #include "core/data/batch_plan.h"
 #include "core/data/prepared_data.h"
 #include "core/data/sampler.h"
+#include "core/data/shard.h"
 #include "core/tensor/tensor.h"
 
 namespace tenon {
 
 struct LoaderOptions {
-  std::int64_t batch = 32;    // samples a batch
+  std::int64_t batch = 32;    // samples a batch, of each rank
   bool drop_last = false;     // leave out a last batch with fewer samples
   std::int64_t workers = 1;   // threads that prepare batches ahead; 0: Next() prepares them itself
   double stall_seconds = 60;  // a longer wait for a batch is reported (warning in the log, counted); 0: never
+  Shard shard{};
 };
 
 // A batch in host memory. Valid until the next Next() or Start() or the end of the loader; the memory is reused.
 struct Batch {
-  Tensor samples;          // [count, shape of a sample...]; padded sequences: [count, length of this batch]
-  Tensor labels;           // [count, shape of a label...], int64 classes or float32 values
-  std::int64_t count = 0;  // samples in it; less than the batch size only in the last one
+  Tensor samples;  // [count, shape of a sample...]; padded sequences: [count, length of this batch]
+  Tensor labels;   // [count, shape of a label...], int64 classes or float32 values
+  std::int64_t count =
+      0;  // samples in it; less than the batch size, or none on one of several ranks, only in the last one
   std::int64_t epoch = 0;
   std::int64_t step = 0;     // in the epoch, from 0
   std::int64_t skipped = 0;  // samples that could not be read; another of the batch stands in the place of each
@@ -50,9 +53,10 @@ struct LoaderStats {
 // For one calling thread. The destructor and Start() wait for the batches in preparation (and no longer).
 class Loader {
  public:
-  // Starts the workers; they sleep until Start(). Refuses an empty part, a batch below 1 and a drop_last that drops
-  // everything.
-  static Result<std::unique_ptr<Loader>> Create(PreparedData data, Sampler sampler, const LoaderOptions& options);
+  // Starts the workers; they sleep until Start(). Refuses an empty part, a batch below 1, a drop_last that drops
+  // everything, and a rank without samples (in an evaluation by whole batches it just has no batch).
+  static Result<std::unique_ptr<Loader>> Create(PreparedData data, const Sampler& sampler,
+                                                const LoaderOptions& options);
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;

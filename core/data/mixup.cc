@@ -35,8 +35,12 @@ void MixRows(float share, float* rows, std::int64_t count, std::int64_t width, s
   for (std::int64_t i = count - 1; i >= 0; --i) {
     float* row = rows + i * width;
     const float* before = i > 0 ? row - width : spare->data();
-    for (std::int64_t k = 0; k < width; ++k) row[k] = share * row[k] + (1 - share) * before[k];
+    MixPairs(share, row, before, width);
   }
+}
+
+void MixPairs(float share, float* values, const float* others, std::int64_t count) {
+  for (std::int64_t k = 0; k < count; ++k) values[k] = share * values[k] + (1 - share) * others[k];
 }
 
 }  // namespace tenon

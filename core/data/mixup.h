@@ -14,4 +14,7 @@ double DrawBeta(double alpha, const CounterRng& rng);
 // first is the last. `spare` is memory.
 void MixRows(float share, float* rows, std::int64_t count, std::int64_t width, std::vector<float>* spare);
 
+// The same with the row to mix with given beside each: value i becomes share * values[i] + (1 - share) * others[i].
+void MixPairs(float share, float* values, const float* others, std::int64_t count);
+
 }  // namespace tenon

@@ -73,7 +73,8 @@ class DataOpener {
     source_.loader_.batch = config_.batch;
     source_.loader_.drop_last = config_.drop_last;
     source_.loader_.workers = config_.workers;
-    source_.sampler_ = {config_.shuffle, options_.seed, options_.rank, options_.world, options_.shard};
+    source_.loader_.shard = {options_.rank, options_.ranks, config_.shard};
+    source_.sampler_ = {config_.shuffle, options_.seed};
     Describe();
     return std::move(source_);
   }
@@ -287,8 +288,7 @@ Status DataSource::CheckClasses(std::int64_t classes) const {
 }
 
 Result<std::unique_ptr<Loader>> DataSource::TrainLoader() const {
-  TENON_ASSIGN(Sampler sampler, Sampler::Create(train_.rows, sampler_));
-  return Loader::Create(train_.data, std::move(sampler), loader_);
+  return Loader::Create(train_.data, Sampler(train_.rows, sampler_), loader_);
 }
 
 Result<std::unique_ptr<Loader>> DataSource::TestLoader(std::int64_t batch) const {
@@ -306,14 +306,11 @@ Result<std::unique_ptr<Loader>> DataSource::TrainInOrderLoader(std::int64_t batc
 }
 
 Result<std::unique_ptr<Loader>> DataSource::InOrder(const Part& part, std::int64_t batch) const {
-  SamplerOptions order = sampler_;
-  order.shuffle = false;
-  order.shard = ShardRule::kExact;
   LoaderOptions options = loader_;
   options.drop_last = false;
+  options.shard.whole_batches = true;
   if (batch > 0) options.batch = batch;
-  TENON_ASSIGN(Sampler sampler, Sampler::Create(part.rows, order));
-  return Loader::Create(part.data, std::move(sampler), options);
+  return Loader::Create(part.data, Sampler(part.rows, {.shuffle = false, .seed = sampler_.seed}), options);
 }
 
 }  // namespace tenon

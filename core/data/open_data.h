@@ -17,9 +17,8 @@ namespace tenon {
 
 struct OpenDataOptions {
   std::uint64_t seed = 0;  // of the split, the order and synthetic samples
-  std::int64_t rank = 0;   // which share of an epoch the loaders give
-  std::int64_t world = 1;
-  ShardRule shard = ShardRule::kExact;      // of training; the test part is always dealt exactly
+  std::int64_t rank = 0;   // of so many; each gets its share of an epoch
+  std::int64_t ranks = 1;
   LabelKind csv_label = LabelKind::kClass;  // csv: the last column is a class number, or a value
 };
 
@@ -50,11 +49,12 @@ class DataSource {
 
   // Batches of the training part with batch size, order and workers of the config.
   Result<std::unique_ptr<Loader>> TrainLoader() const;
-  // The test part in natural order, every sample once. `batch` 0: as for training.
+  // The test part in natural order, every sample once; of several ranks each gets whole batches of it. `batch` 0: as for
+  // training.
   Result<std::unique_ptr<Loader>> TestLoader(std::int64_t batch = 0) const;
   // The same for the part for validation.
   Result<std::unique_ptr<Loader>> ValidationLoader(std::int64_t batch = 0) const;
-  // The training part in natural order, every sample once.
+  // The same for the part for training.
   Result<std::unique_ptr<Loader>> TrainInOrderLoader(std::int64_t batch = 0) const;
 
  private:

@@ -35,9 +35,8 @@ class Lengths final : public Dataset {
 Result<BatchPlan> Plan(std::int64_t size, bool shuffle, const BatchPlan::Options& options) {
   Rows rows(static_cast<std::size_t>(size));
   std::iota(rows.begin(), rows.end(), 0);
-  TENON_ASSIGN(Sampler sampler,
-               Sampler::Create(std::make_shared<const Rows>(rows), {shuffle, 3, 0, 1, ShardRule::kExact}));
-  return BatchPlan::Create(std::make_shared<Lengths>(size), std::move(sampler), options);
+  return BatchPlan::Create(std::make_shared<Lengths>(size), Sampler(std::make_shared<const Rows>(rows), {shuffle, 3}),
+                           options);
 }
 
 TEST(BatchPlan, WithoutBucketsABatchIsAsLongAsItsLongestSample) {

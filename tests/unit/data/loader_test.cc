@@ -52,10 +52,9 @@ Result<std::unique_ptr<Loader>> MakeLoader(std::shared_ptr<const Dataset> data, 
                                            const LoaderOptions& options) {
   Rows rows(static_cast<std::size_t>(data->size()));
   std::iota(rows.begin(), rows.end(), 0);
-  TENON_ASSIGN(Sampler sampler,
-               Sampler::Create(std::make_shared<const Rows>(rows), {shuffle, 3, 0, 1, ShardRule::kExact}));
+  const Sampler sampler(std::make_shared<const Rows>(rows), {shuffle, 3});
   TENON_ASSIGN(Transform transform, Transform::Compile({}, data->layout(), 5));
-  return Loader::Create({data, transform}, std::move(sampler), options);
+  return Loader::Create({data, transform}, sampler, options);
 }
 
 std::unique_ptr<Loader> Make(std::int64_t size, bool shuffle, const LoaderOptions& options) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <vector>
 
 #include "core/data/counter_rng.h"
@@ -22,10 +21,10 @@ std::shared_ptr<const Rows> Natural(std::int64_t count) {
 }
 
 Rows OrderOf(std::int64_t count, const SamplerOptions& options, std::int64_t epoch) {
-  const auto sampler = Sampler::Create(Natural(count), options);
+  const Sampler sampler(Natural(count), options);
   Rows order;
-  sampler->Order(epoch, &order);
-  EXPECT_EQ(static_cast<std::int64_t>(order.size()), sampler->count());
+  sampler.Order(epoch, &order);
+  EXPECT_EQ(std::ssize(order), sampler.count());
   return order;
 }
 
@@ -53,7 +52,7 @@ TEST(CounterRng, BelowIsEven) {
 TEST(Sampler, NaturalOrderWithoutShuffle) { EXPECT_EQ(OrderOf(4, {}, 3), (Rows{0, 1, 2, 3})); }
 
 TEST(Sampler, ShuffledOrderDependsOnSeedAndEpochAlone) {
-  SamplerOptions options{true, 1, 0, 1, ShardRule::kExact};
+  SamplerOptions options{true, 1};
   const Rows first = OrderOf(1000, options, 0);
   EXPECT_EQ(first, OrderOf(1000, options, 0));
   const Rows second = OrderOf(1000, options, 1);
@@ -65,45 +64,14 @@ TEST(Sampler, ShuffledOrderDependsOnSeedAndEpochAlone) {
     EXPECT_EQ(order, *Natural(1000));
   }
   // Known values: orders must not change between versions, or runs could not be resumed.
-  EXPECT_EQ(OrderOf(10, {true, 1, 0, 1, ShardRule::kExact}, 0), (Rows{6, 3, 4, 9, 5, 0, 1, 7, 8, 2}));
+  EXPECT_EQ(OrderOf(10, {true, 1}, 0), (Rows{6, 3, 4, 9, 5, 0, 1, 7, 8, 2}));
 }
 
 TEST(Sampler, EachPlaceIsEquallyLikely) {
   std::vector<int> at_front(5);
   for (std::int64_t epoch = 0; epoch < 10000; ++epoch)
-    ++at_front[static_cast<std::size_t>(OrderOf(5, {true, 9, 0, 1, ShardRule::kExact}, epoch)[0])];
+    ++at_front[static_cast<std::size_t>(OrderOf(5, {true, 9}, epoch)[0])];
   for (const int count : at_front) EXPECT_NEAR(count, 2000, 200);
-}
-
-TEST(Sampler, RanksShareTheOrder) {
-  for (const bool shuffle : {false, true}) {
-    for (const std::int64_t count : {1, 2, 7, 8, 9, 100}) {
-      const Rows whole = OrderOf(count, {shuffle, 5, 0, 1, ShardRule::kExact}, 4);
-      for (const std::int64_t world : {1, 3, 4}) {
-        std::multiset<std::int64_t> seen;
-        for (std::int64_t rank = 0; rank < world; ++rank) {
-          const Rows exact = OrderOf(count, {shuffle, 5, rank, world, ShardRule::kExact}, 4);
-          for (std::size_t k = 0; k < exact.size(); ++k)
-            EXPECT_EQ(exact[k], whole[k * static_cast<std::size_t>(world) + static_cast<std::size_t>(rank)]);
-          seen.insert(exact.begin(), exact.end());
-          const Rows wrapped = OrderOf(count, {shuffle, 5, rank, world, ShardRule::kWrap}, 4);
-          EXPECT_EQ(static_cast<std::int64_t>(wrapped.size()), (count + world - 1) / world);
-          for (std::size_t k = 0; k < wrapped.size(); ++k) {
-            EXPECT_EQ(wrapped[k],
-                      whole[(k * static_cast<std::size_t>(world) + static_cast<std::size_t>(rank)) % whole.size()]);
-          }
-        }
-        EXPECT_EQ(static_cast<std::int64_t>(seen.size()), count);
-      }
-    }
-  }
-}
-
-TEST(Sampler, RefusesRanksOutside) {
-  EXPECT_EQ(Sampler::Create(Natural(3), {false, 0, 3, 3, ShardRule::kExact}).status().message(),
-            "Rank 3 is outside 0 to 2 (3 ranks).");
-  EXPECT_EQ(Sampler::Create(Natural(3), {false, 0, 0, 0, ShardRule::kExact}).status().message(),
-            "The number of ranks is 0; it must be at least 1.");
 }
 
 TEST(Split, EveryFifthRow) {
