@@ -51,6 +51,7 @@ class Model {
                    {"fixed_outputs", layout_.fixed_outputs},
                    {"dynamic_outputs", layout_.dynamic_outputs()},
                    {"foreach", layout_.dynamic_outputs() > 0 ? "true" : "false"},
+                   {"computed_in", AllFloating() ? "double" : "double, int64_t or uint64_t"},
                    {"has_lists", HasLists()}};
     AddUnits(units, values);
     AddAttributes(values);
@@ -63,6 +64,13 @@ class Model {
 
  private:
   bool Foreach() const { return formula_.kind == "elementwise" && layout_.dynamic_outputs() > 0; }
+  bool AllFloating() const {
+    const auto floating = [](const Operand& operand) {
+      return std::all_of(operand.types.begin(), operand.types.end(), IsFloating);
+    };
+    return std::all_of(layout_.inputs.begin(), layout_.inputs.end(), floating) &&
+           std::all_of(layout_.outputs.begin(), layout_.outputs.end(), floating);
+  }
   bool HasLists() const { return layout_.dynamic_inputs() > 0 && !Foreach(); }
 
   static void AddUnits(const std::vector<std::string>& units, Json& values) {
@@ -128,8 +136,6 @@ class Model {
     for (std::size_t i = fo; i < out.size(); ++i) backward.push_back(&out[i]);
     for (std::size_t i = fi; i < in.size(); ++i) backward.push_back(&in[i]);
     for (const std::size_t i : differentiable_) backward.push_back(&in[i]);
-    values["width"] = forward.size();
-    values["gradient_width"] = backward.size();
     values["combination_count"] = op_.combinations();
     const auto rows = [&](const std::vector<const Operand*>& operands) {
       Json list = Json::array();

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/platform/process.h"
+#include "tools/msopgen/json_text.h"
 #include "tools/msopgen/operator_model.h"
 #include "tools/msopgen/text_template.h"
 
@@ -86,7 +87,7 @@ Result<Files> OperatorFiles(const Operator& op, const std::string& domain, const
                  Filled("operator/op_kernel/" + unit + "/kernel" + ending + ".tmpl", values));
   }
   TENON_ASSIGN(files["tests/" + name + "_expected.cc"], Filled("operator/tests/expected.cc.tmpl", values));
-  files["tests/" + name + "_cases.json"] = OperatorCases(op, layout, formula).dump(1) + "\n";
+  files["tests/" + name + "_cases.json"] = PrettyText(OperatorCases(op, layout, formula));
   return files;
 }
 
@@ -94,7 +95,7 @@ std::string ToText(const Project& project) {
   Json operators = Json::array();
   for (const Project::Entry& entry : project.operators)
     operators.push_back({{"op", entry.type}, {"files", entry.op}, {"units", entry.units}});
-  return Json{{"project", project.name}, {"domain", project.domain}, {"operators", operators}}.dump(2) + "\n";
+  return PrettyText(Json{{"project", project.name}, {"domain", project.domain}, {"operators", operators}});
 }
 
 Result<Project> ReadProject(const std::string& folder) {

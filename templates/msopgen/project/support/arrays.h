@@ -93,19 +93,21 @@ void RunAs(const Attributes& attributes, const Operands& operands, const void* c
   }
 }
 
-// The same in the type that the operands ask for.
+// The same in the type that the operands ask for. Where all of them are floating, Body::Run is compiled for double alone.
 template <class Body, class Attributes>
 void Run(const Attributes& attributes, const Operands& operands, const void* const* inputs, void* const* outputs) {
-  bool floating = false, wide = false;
-  for (const auto* list : {&operands.inputs, &operands.outputs}) {
-    for (const Operand& operand : *list) {
-      floating = floating || IsFloating(operand.dtype);
-      wide = wide || operand.dtype == TENON_DTYPE_U64;
+  if constexpr (!Body::signature().all_floating()) {
+    bool floating = false, wide = false;
+    for (const auto* list : {&operands.inputs, &operands.outputs}) {
+      for (const Operand& operand : *list) {
+        floating = floating || IsFloating(operand.dtype);
+        wide = wide || operand.dtype == TENON_DTYPE_U64;
+      }
     }
+    if (!floating && wide) return RunAs<uint64_t, Body>(attributes, operands, inputs, outputs);
+    if (!floating) return RunAs<int64_t, Body>(attributes, operands, inputs, outputs);
   }
-  if (floating) return RunAs<double, Body>(attributes, operands, inputs, outputs);
-  if (wide) return RunAs<uint64_t, Body>(attributes, operands, inputs, outputs);
-  RunAs<int64_t, Body>(attributes, operands, inputs, outputs);
+  RunAs<double, Body>(attributes, operands, inputs, outputs);
 }
 
 }  // namespace support

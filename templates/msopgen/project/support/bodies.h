@@ -12,13 +12,13 @@ namespace support {
 template <class Formula>
 struct ForwardBody {
   using Attributes = typename Formula::Attributes;
-  static const Signature& signature() { return Formula::signature(); }
+  static constexpr const Signature& signature() { return Formula::signature(); }
   static Attributes Read(const FindAttribute& find) { return Formula::Read(find); }
 };
 template <class Formula>
 struct BackwardBody {
   using Attributes = typename Formula::Attributes;
-  static const Signature& signature() { return Formula::gradient_signature(); }
+  static constexpr const Signature& signature() { return Formula::gradient_signature(); }
   static Attributes Read(const FindAttribute& find) { return Formula::Read(find); }
   template <class T>
   static BackwardArrays<T> Arrange(const Arrays<T>& inputs, const Arrays<T>& outputs) {

@@ -1,5 +1,5 @@
 // Kernels whose work is Body::Run<T> over operands in host memory. Body has
-//   using Attributes = ...;  static const Signature& signature();  static Attributes Read(const FindAttribute&);
+//   using Attributes = ...;  static constexpr const Signature& signature();  static Attributes Read(const FindAttribute&);
 //   template <class T> static void Run(const Attributes&, const Arrays<T>& inputs, Arrays<T>& outputs);
 #pragma once
 

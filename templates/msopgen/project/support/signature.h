@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tenon/sdk/sdk.h"
+#include "support/numbers.h"
 
 namespace support {
 
@@ -18,13 +18,19 @@ struct Signature {
   const uint32_t* types;  // one row per combination: declared inputs, then declared outputs
   uint32_t combinations;
 
-  uint32_t inputs() const { return fixed_inputs + dynamic_inputs; }
-  uint32_t outputs() const { return fixed_outputs + dynamic_outputs; }
+  constexpr uint32_t inputs() const { return fixed_inputs + dynamic_inputs; }
+  constexpr uint32_t outputs() const { return fixed_outputs + dynamic_outputs; }
   uint32_t input_type(uint32_t combination, uint32_t declared) const {
     return types[combination * (inputs() + outputs()) + declared];
   }
   uint32_t output_type(uint32_t combination, uint32_t declared) const {
     return types[combination * (inputs() + outputs()) + inputs() + declared];
+  }
+  constexpr bool all_floating() const {
+    for (uint32_t i = 0; i < combinations * (inputs() + outputs()); ++i) {
+      if (!IsFloating(types[i])) return false;
+    }
+    return true;
   }
 };
 
