@@ -8,8 +8,8 @@
 # or through sudo; with neither, the one command to run is printed and the exit code is 1.
 set -euo pipefail
 
-packages=(g++ cmake ninja-build pkg-config python3 libboost-dev libprotobuf-dev protobuf-compiler libdnnl-dev
-  libyaml-cpp-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev
+packages=(g++ cmake ninja-build pkg-config python3 libboost-dev libprotobuf-dev protobuf-compiler libgrpc++-dev
+  protobuf-compiler-grpc libdnnl-dev libyaml-cpp-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev
   libmd-dev ccache)
 test_packages=(libgtest-dev libgmock-dev clang clang-format libomp-dev patch abigail-tools python3-jsonschema)
 

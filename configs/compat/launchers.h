@@ -73,4 +73,7 @@ inline constexpr char kTopologyTimeout[] = "MS_TOPO_TIMEOUT MS_CLUSTER_TIMEOUT";
 inline constexpr char kNodeTimeout[] = "MS_NODE_TIMEOUT";
 inline constexpr char kRetryTimeout[] = "MS_HEARTBEAT_RETRY_TIMEOUT";
 
+// Address that a worker tells the others, where it has several.
+inline constexpr char kOwnAddress[] = "MS_WORKER_IP";
+
 }  // namespace tenon::compat

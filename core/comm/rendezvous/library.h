@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/base/log.h"
+#include "core/base/status.h"
+#include "core/comm/rank.h"
+#include "core/comm/rendezvous.h"
+
+namespace tenon::rendezvous {
+
+using LogFunction = std::function<void(LogLevel, const std::string&)>;
+
+// Limits in nanoseconds; 0: none.
+struct Limits {
+  std::uint64_t topology_ns = 1'800'000'000'000;  // for all ranks to come
+  std::uint64_t node_ns = 30'000'000'000;         // of silence until a rank is lost
+  std::uint64_t retry_ns = 20'000'000'000;        // without an answer until the rendezvous is lost
+};
+
+struct JoinOptions {
+  Limits limits;
+  std::string own_address;   // that the others are told; empty: found out
+  bool one_machine = false;  // all nodes are this machine: loopback is fine
+  LogFunction log;
+};
+
+struct ServeOptions {
+  std::string address;     // the rendezvous as the ranks call it; a loopback address serves this machine alone
+  std::uint16_t port = 0;  // 0: a free one
+  std::uint32_t size = 1;
+  std::string job;
+  std::uint32_t generation = 0;
+  Limits limits;
+  LogFunction log;
+};
+
+// Serves one generation of a run until it is destroyed.
+class Server {
+ public:
+  virtual ~Server() = default;
+  virtual std::uint16_t port() const = 0;
+  virtual Status failure() const = 0;
+  virtual bool WaitAllLeft(std::uint64_t timeout_ns) const = 0;
+  // Tells all ranks how a rank ended: "was ended by SIGKILL (killed)".
+  virtual void AbortRank(std::uint32_t rank, const std::string& what_happened) = 0;
+  virtual std::vector<std::string> ValuesUnder(const std::string& prefix) const = 0;
+};
+
+// What libtenon_rendezvous.so offers.
+struct Library {
+  const char* version;  // of Tenon, that of the caller
+  Result<std::unique_ptr<Rendezvous>> (*join)(const Rank&, const Handshake&, const JoinOptions&);
+  Result<std::unique_ptr<Server>> (*serve)(const ServeOptions&);
+  // What answers at an address, as a sentence: "Tenon 0.1.0, job 'x', ...". UNAVAILABLE says why nothing does.
+  Result<std::string> (*probe)(const std::string& address, std::uint16_t port, std::uint64_t timeout_ns);
+};
+inline constexpr char kLibraryFile[] = "libtenon_rendezvous.so";
+inline constexpr char kLibraryEntry[] = "tenon_rendezvous_library";
+using LibraryEntry = const Library* (*)();
+
+// Opens the library at the first call. Errors name the file.
+Result<const Library*> OpenLibrary();
+
+}  // namespace tenon::rendezvous
