@@ -1,6 +1,7 @@
 // Best time of each routine of device_cpu at the shapes of LeNet-5, a small MLP and ResNet-18.
 //   cpu_kernels [--isa NAME] [--filter TEXT] [--seconds PER_LINE]
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -102,6 +103,29 @@ void BenchSplits(const Routines& r) {
       Report(name, flop, [&] { (split ? bf16->split_gemm : r.gemm)(g, space.p, {}); });
     }
   }
+}
+
+// Products of bf16 as linear layers of batch rows need them.
+void BenchBf16(const Routines& r, int64_t batch, int64_t in, int64_t out) {
+  const tenon::cpu::Bf16Routines* bf16 = tenon::cpu::FindBf16Routines();
+  if (bf16 == nullptr || r.lanes != 16) return;
+  const std::vector<uint16_t> x(static_cast<size_t>(batch * in), 0x3f80), w(static_cast<size_t>(in * out), 0x3f80),
+      y(static_cast<size_t>(batch * out), 0x3f80);
+  std::vector<uint16_t> result(static_cast<size_t>(std::max({batch * in, in * out, batch * out})));
+  const auto bench = [&](const char* what, int64_t m, int64_t n, int64_t k, const uint16_t* a, bool at,
+                         const uint16_t* b, bool bt) {
+    tenon::cpu::GemmBf16Args g;
+    g.m = m, g.n = n, g.k = k, g.a = a, g.b = b, g.c = result.data(), g.c_row = n;
+    g.a_row = at ? 1 : k, g.a_col = at ? m : 1, g.b_row = bt ? 1 : n, g.b_col = bt ? k : 1;
+    Floats space(bf16->gemm_workspace(g, 1) / 4 + 16);
+    char name[128];
+    std::snprintf(name, sizeof name, "bf16 gemm %s %ldx%ldx%ld", what, static_cast<long>(m), static_cast<long>(n),
+                  static_cast<long>(k));
+    Report(name, 2.0 * static_cast<double>(m * n * k), [&] { bf16->gemm(g, space.p, {}); });
+  };
+  bench("forward", batch, out, in, x.data(), false, w.data(), true);
+  bench("data", batch, in, out, y.data(), false, w.data(), false);
+  bench("weights", out, in, batch, y.data(), true, x.data(), false);
 }
 
 // Products of bytes; the unit is 10^9 operations.
@@ -254,6 +278,9 @@ int main(int argc, char** argv) {
   if (tenon::cpu::FindRoutines("avx2") != nullptr) Peak();
   BenchGemms(*r);
   BenchSplits(*r);
+  for (const auto& [batch, in, out] : std::vector<std::array<int64_t, 3>>{
+           {128, 784, 512}, {128, 512, 512}, {2048, 256, 768}, {2048, 256, 256}, {2048, 256, 1024}, {2048, 1024, 256}})
+    BenchBf16(*r, batch, in, out);
   BenchInt8(*r);
   BenchConvPools(*r);
   BenchWinograds(*r);

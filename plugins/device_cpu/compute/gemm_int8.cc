@@ -44,6 +44,20 @@ TENON_INLINE IVec Product(IVec sum, int32_t a, IVec b) {
 #endif
 }
 
+// sum + each lane's bytes of A.
+TENON_INLINE IVec Sums(IVec sum, IVec a) {
+#if TENON_CPU_LANES == 16 && defined(__AVX512VNNI__)
+  return reinterpret_cast<IVec>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(a),
+                                                    _mm512_set1_epi8(1)));
+#elif TENON_CPU_LANES == 8 && defined(__AVXVNNI__)
+  return reinterpret_cast<IVec>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sum), reinterpret_cast<__m256i>(a),
+                                                        _mm256_set1_epi8(1)));
+#else
+  const IVec low = SetI(0xff);
+  return sum + (a & low) + (a >> 8 & low) + (a >> 16 & low) + (a >> 24 & low);
+#endif
+}
+
 // Nearest whole numbers, halves to even.
 TENON_INLINE IVec Round(Vec v) {
 #if TENON_CPU_LANES == 16 && defined(__AVX512F__)
@@ -65,6 +79,22 @@ TENON_INLINE int32_t ShiftOfB(const Int8Operand& b) { return b.is_signed ? 0 : -
 TENON_INLINE int32_t ZeroOf(const Int8Operand& o, int64_t i) {
   const uint8_t zero = o.zero.at(i);
   return o.is_signed ? static_cast<int8_t>(zero) : zero;
+}
+
+// kRun neighbouring elements of A with `flip`, and `sums` plus what they add up to.
+constexpr int64_t kRun = kLanes * kGroup;
+TENON_INLINE IVec PackRun(const uint8_t* from, uint8_t flip, Left* to, IVec sums) {
+  if constexpr (kGroup == 4) {
+    const IVec bytes = LoadI(reinterpret_cast<const int32_t*>(from)) ^ SetI(flip * 0x01010101);
+    Store(reinterpret_cast<float*>(to), Floats(bytes));
+    return Sums(sums, bytes);
+  }
+  TENON_UNROLL for (int half = 0; half < kRun; half += kLanes) {
+    const IVec values = LoadBytes(from + half) ^ SetI(flip);
+    for (int i = 0; i < kLanes; ++i) to[half + i] = static_cast<Left>(values[i]);
+    sums += values;
+  }
+  return sums;
 }
 
 struct Sizes {
@@ -90,40 +120,80 @@ void PackRows(const GemmInt8Args& g, int64_t row0, int64_t rows, int64_t groups,
   for (int64_t i = 0; i < rows; ++i) {
     const uint8_t* from = g.a.data + (row0 + i) * g.a.row;
     Left* to = reinterpret_cast<Left*>(out + i * groups);
+    int64_t k = 0;
     int32_t sum = 0;
-    const auto pack = [&](int64_t step) __attribute__((always_inline)) {
-      for (int64_t k = 0; k < g.k; ++k) {
-        const uint8_t value = from[k * step] ^ flip;
-        to[k] = static_cast<Left>(value);
-        sum += value;
-      }
-    };
-    if (g.a.col == 1)
-      pack(1);
-    else
-      pack(g.a.col);
-    for (int64_t k = g.k; k < groups * kGroup; ++k) to[k] = 0;
+    if (g.a.col == 1) {
+      IVec parts = IVec{};
+      for (; k + kRun <= g.k; k += kRun) parts = PackRun(from + k, flip, to + k, parts);
+      TENON_UNROLL for (int lane = 0; lane < kLanes; ++lane) sum += parts[lane];
+    }
+    for (; k < g.k; ++k) {
+      const uint8_t value = from[k * g.a.col] ^ flip;
+      to[k] = static_cast<Left>(value);
+      sum += value;
+    }
+    for (; k < groups * kGroup; ++k) to[k] = 0;
     sums[i] = sum;
   }
 }
 
-// Group p of columns: `from` is the first element of the first of them.
-TENON_INLINE void PackGroup(const GemmInt8Args& g, const uint8_t* from, int64_t p, int64_t count, int64_t column_step,
-                            uint8_t flip, int32_t* to, int32_t* sums) {
-  const int64_t whole = Min(kGroup, g.k - p * kGroup);
-  from += p * kGroup * g.b.row;
-  for (int64_t j = 0; j < count; ++j) {
-    uint32_t word = 0;
-    int32_t sum = 0;
+// The four or two rows of B of one group, a panel wide: in place where a whole row of it is there, else copied.
+struct GroupRows {
+  const uint8_t* row[kGroup];
+  alignas(64) uint8_t copies[kGroup][kTileColumns];
+
+  // Elements beyond `count` columns and g.k rows are `zero`. `from` is the first element of the panel's first column.
+  TENON_INLINE void Read(const GemmInt8Args& g, const uint8_t* from, int64_t p, int64_t count, uint8_t zero) {
     TENON_UNROLL for (int q = 0; q < kGroup; ++q) {
-      const int8_t value = q < whole ? static_cast<int8_t>(from[q * g.b.row + j * column_step] ^ flip) : int8_t{0};
-      const uint32_t bits = kGroup == 4 ? static_cast<uint8_t>(value) : static_cast<uint16_t>(int16_t{value});
-      word |= bits << (q * (32 / kGroup));
-      sum += value;
+      const bool exists = p * kGroup + q < g.k;
+      const uint8_t* at = from + (p * kGroup + q) * g.b.row;
+      if (exists && g.b.col == 1 && count == kTileColumns) {
+        row[q] = at;
+        continue;
+      }
+      for (int64_t j = 0; j < kTileColumns; ++j) copies[q][j] = exists && j < count ? at[j * g.b.col] : zero;
+      row[q] = copies[q];
     }
-    to[j] = static_cast<int32_t>(word);
-    sums[j] += sum;
   }
+  // The groups of kLanes columns.
+  TENON_INLINE IVec Groups(int64_t column, uint8_t flip) const {
+    const IVec flips = SetI(flip);
+    IVec words = IVec{};
+    TENON_UNROLL for (int q = 0; q < kGroup; ++q) {
+      const IVec bytes = LoadBytes(row[q] + column) ^ flips;
+      if constexpr (kGroup == 4)
+        words |= bytes << (8 * q);
+      else
+        words |= q == 0 ? ((bytes << 24) >> 24) & SetI(0xffff) : ((bytes << 24) >> 24) << 16;
+    }
+    return words;
+  }
+};
+
+constexpr int32_t kOnes = kGroup == 4 ? 0x01010101 : 0x00010001;  // a group of A: its product is the sum of B's group
+
+// Columns whose k are neighbours in memory, as many whole vectors of groups as there are; returns the groups done.
+int64_t PackNeighbours(const GemmInt8Args& g, const uint8_t* from, int64_t count, int64_t width, uint8_t flip, int32_t* to,
+                       IVec (&sums)[2]) {
+  if (kGroup != 4 || g.b.row != 1) return 0;
+  const IVec flips = SetI(flip * 0x01010101);
+  int64_t p = 0;
+  for (; (p + kLanes) * 4 <= g.k; p += kLanes) {
+    TENON_UNROLL for (int v = 0; v < 2; ++v) {
+      Vec t[kLanes];
+      TENON_UNROLL for (int j = 0; j < kLanes; ++j) {
+        const int64_t column = v * kLanes + j;
+        t[j] = column < count ? Floats(LoadI(reinterpret_cast<const int32_t*>(from + column * g.b.col + p * 4)) ^ flips)
+                              : Zero();
+      }
+      Transpose(t);
+      TENON_UNROLL for (int j = 0; j < kLanes; ++j) {
+        Store(reinterpret_cast<float*>(to + (p + j) * width + v * kLanes), t[j]);
+        sums[v] = Product(sums[v], kOnes, Bits(t[j]));
+      }
+    }
+  }
+  return p;
 }
 
 // Columns [column0, column0 + columns) of B as panels of kTileColumns, [group][column], zero beyond; and for each column
@@ -134,19 +204,21 @@ void PackColumns(const GemmInt8Args& g, int64_t column0, int64_t columns, int64_
   for (int64_t c = 0; c < columns; c += kTileColumns) {
     const int64_t count = Min(kTileColumns, columns - c);
     const uint8_t* from = g.b.data + (column0 + c) * g.b.col;
-    int32_t sum[kTileColumns] = {};
-    for (int64_t p = 0; p < groups; ++p) {
-      int32_t* to = out + c * groups + p * kTileColumns;
-      for (int64_t j = count; j < kTileColumns; ++j) to[j] = 0;
-      if (g.b.col == 1 && count == kTileColumns && (p + 1) * kGroup <= g.k)
-        PackGroup(g, from, p, kTileColumns, 1, flip, to, sum);
-      else
-        PackGroup(g, from, p, count, g.b.col, flip, to, sum);
+    int32_t* to = out + c * groups;
+    IVec sum[2] = {};
+    GroupRows rows;
+    for (int64_t p = PackNeighbours(g, from, count, kTileColumns, flip, to, sum); p < groups; ++p) {
+      rows.Read(g, from, p, count, flip);
+      TENON_UNROLL for (int v = 0; v < 2; ++v) {
+        const IVec words = rows.Groups(v * kLanes, flip);
+        Store(reinterpret_cast<float*>(to + p * kTileColumns + v * kLanes), Floats(words));
+        sum[v] = Product(sum[v], kOnes, words);
+      }
     }
     for (int64_t j = 0; j < kTileColumns; ++j) {
       const int32_t zero = j < count ? ZeroOf(g.b, column0 + c + j) + ShiftOfB(g.b) : 0;
       zeros[c + j] = zero;
-      sums[c + j] = sum[j] - static_cast<int32_t>(g.k) * zero;
+      sums[c + j] = sum[j / kLanes][j % kLanes] - static_cast<int32_t>(g.k) * zero;
     }
   }
 }
