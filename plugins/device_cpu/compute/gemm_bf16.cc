@@ -14,6 +14,8 @@ namespace {
 constexpr int kTileRows = 12;
 constexpr int kTileColumns = 2 * kLanes;
 constexpr int64_t kMaxBlockPairs = 512;      // longer products are cut into equal blocks
+constexpr int64_t kPairsAtOnce = 8;          // of neighbouring rows, packed before the next ones are touched
+constexpr int64_t kRowPairs = 64 * 1024;     // pairs of the row operand that meet one panel of columns after the other
 constexpr int64_t kBlockPairs = 128 * 1024;  // pairs of the packed column operand that stay in the second-level cache
 using Pair = uint32_t;                       // elements k and k + 1
 
@@ -83,11 +85,18 @@ TENON_INLINE Blocks BlocksOf(const Args& g) {
   return b;
 }
 
+// Two rows that will be packed next time; processors do not foresee steps from row to row.
+TENON_INLINE void PrefetchPair(const uint16_t* at, int64_t row_step) {
+  __builtin_prefetch(at);
+  __builtin_prefetch(at + row_step);
+}
+
 // Pairs of the elements whose parts are `low` and `high`; those of part i go to `to + i * step`.
 template <int P>
-TENON_INLINE void StorePairs(const Bits16& low, const Bits16& high, Pair* to, int64_t step) {
+TENON_INLINE void StorePairs(const Bits16& low, const Bits16& high, Pair* to, int64_t step, int64_t count = kLanes) {
   TENON_UNROLL for (int i = 0; i < P; ++i)
-      _mm512_storeu_si512(to + i * step, _mm512_or_si512(low.part[i], _mm512_slli_epi32(high.part[i], 16)));
+      _mm512_mask_storeu_epi32(to + i * step, FirstLanes(count),
+                               _mm512_or_si512(low.part[i], _mm512_slli_epi32(high.part[i], 16)));
 }
 
 // Columns j of pairs [0, pairs) whose elements are neighbours in memory: a transpose. The vectors of pair p go to
@@ -117,36 +126,64 @@ TENON_INLINE int64_t PackNeighbours(const float* from, int64_t column_step, int6
   return p;
 }
 
+// Columns of the matrix of pairs p of B whose first element is at `at`, `count` of them, as `width` pairs of each part.
+template <int P, class T>
+TENON_INLINE void PackPair(const T* at, int64_t row_step, int64_t column_step, bool has_next, int64_t count, int64_t width,
+                           Pair* to) {
+  for (int64_t v = 0; v < width; v += kLanes, at += kLanes * column_step, to += kLanes) {
+    const int64_t some = Max(0, Min(kLanes, count - v));
+    if (column_step == 1) {
+      StorePairs<P>(PartsOf(at, some), has_next ? PartsOf(at + row_step, some) : NoParts(), to, width);
+      continue;
+    }
+    T low[kLanes] = {}, high[kLanes] = {};
+    for (int64_t j = 0; j < some; ++j) {
+      low[j] = at[j * column_step];
+      if (has_next) high[j] = at[j * column_step + row_step];
+    }
+    StorePairs<P>(PartsOf(low, kLanes), PartsOf(high, kLanes), to, width);
+  }
+}
+// The same for a whole panel of neighbouring columns of bf16.
+TENON_INLINE void PackWholePair(const uint16_t* at, int64_t row_step, Pair* to) {
+  alignas(64) static constexpr uint16_t kLow[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
+                                                    8,  40, 9,  41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+  const __m512i first = _mm512_loadu_si512(at), second = _mm512_loadu_si512(at + row_step);
+  const __m512i low = _mm512_load_si512(kLow), high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
+  _mm512_storeu_si512(to, _mm512_permutex2var_epi16(first, low, second));
+  _mm512_storeu_si512(to + kLanes, _mm512_permutex2var_epi16(first, high, second));
+}
+
 // Columns [column0, column0 + columns) of B, pairs [pair0, pair0 + pairs), as panels of kTileColumns (the last one
-// kLanes wide if that is enough). Panel p begins at out + p * kTileColumns * pairs * parts.
+// kLanes wide if that is enough). Panel p begins at out + p * kTileColumns * pairs * parts. Rows of B that are neighbours in
+// memory are read a few at a time along all panels.
 template <class Args>
 void PackColumns(const Args& g, int64_t pair0, int64_t pairs, int64_t column0, int64_t columns, Pair* out) {
   constexpr int P = kParts<Args>;
-  for (int64_t c = 0; c < columns; c += kTileColumns) {
-    const int64_t width = columns - c > kLanes ? kTileColumns : kLanes;
-    for (int64_t v = 0; v < width; v += kLanes) {
-      const int64_t count = Min(kLanes, columns - c - v);
-      const auto* from = g.b + pair0 * 2 * g.b_row + (column0 + c + v) * g.b_col;
-      Pair* to = out + c * pairs * P + v;
-      const int64_t whole = Min(pairs, g.k / 2 - pair0);
-      int64_t p = g.b_row == 1 ? PackNeighbours(from, g.b_col, count, whole, to, width * P, width) : 0;
-      for (; p < pairs; ++p) {
-        const bool has_next = 2 * (pair0 + p) + 1 < g.k;
+  const int64_t whole = Min(pairs, g.k / 2 - pair0), step = g.b_col == 1 ? kPairsAtOnce : pairs;
+  for (int64_t p0 = 0; p0 < pairs; p0 += step)
+    for (int64_t c = 0; c < columns; c += kTileColumns) {
+      const int64_t width = columns - c > kLanes ? kTileColumns : kLanes, count = Min(width, columns - c);
+      const auto* from = g.b + pair0 * 2 * g.b_row + (column0 + c) * g.b_col;
+      Pair* to = out + c * pairs * P;
+      int64_t p = p0;
+      if (g.b_row == 1 && p0 == 0 && step == pairs) {
+        for (int64_t v = 0; v < width; v += kLanes)
+          p = PackNeighbours(from + v * g.b_col, g.b_col, Max(0, Min(kLanes, count - v)), whole, to + v, width * P, width);
+      }
+      for (; p < Min(pairs, p0 + step); ++p) {
         const auto* at = from + 2 * p * g.b_row;
-        if (g.b_col == 1) {
-          StorePairs<P>(PartsOf(at, count), has_next ? PartsOf(at + g.b_row, count) : NoParts(), to + p * width * P,
-                        width);
-          continue;
+        const bool has_next = 2 * (pair0 + p) + 1 < g.k;
+        if constexpr (P == 1) {
+          if (has_next && g.b_col == 1 && count == kTileColumns) {
+            PrefetchPair(at + 2 * kPairsAtOnce * g.b_row, g.b_row);
+            PackWholePair(at, g.b_row, to + p * kTileColumns);
+            continue;
+          }
         }
-        std::remove_cvref_t<decltype(*at)> low[kLanes] = {}, high[kLanes] = {};
-        for (int64_t j = 0; j < count; ++j) {
-          low[j] = at[j * g.b_col];
-          if (has_next) high[j] = at[j * g.b_col + g.b_row];
-        }
-        StorePairs<P>(PartsOf(low, kLanes), PartsOf(high, kLanes), to + p * width * P, width);
+        PackPair<P>(at, g.b_row, g.b_col, has_next, count, width, to + p * width * P);
       }
     }
-  }
 }
 
 // Where the pairs of packed rows lie: pair p of part i of row r at p * pair + i * part + r * row.
@@ -160,14 +197,15 @@ TENON_INLINE RowSteps StepsOf(const Args& g, int64_t pairs, int64_t rows) {
   return {1, pairs, pairs * kParts<Args>};
 }
 
-// Rows [row0, row0 + rows) of A. Vectors may write beyond their end, where the next one or kLanes spare pairs are.
+// Rows [row0, row0 + rows) of A, of which there are at most kTileRows.
 TENON_INLINE void PackRows(const GemmBf16Args& g, int64_t pair0, int64_t pairs, int64_t row0, int64_t rows, Pair* out) {
   const uint16_t* from = g.a + row0 * g.a_row + pair0 * 2 * g.a_col;
   for (int64_t p = 0; p < pairs; ++p) {
     const bool has_next = 2 * (pair0 + p) + 1 < g.k;
     const uint16_t* at = from + 2 * p * g.a_col;
     if (g.a_row == 1) {
-      StorePairs<1>(PartsOf(at, rows), has_next ? PartsOf(at + g.a_col, rows) : NoParts(), out + p * rows, 0);
+      PrefetchPair(at + 2 * kPairsAtOnce * g.a_col, g.a_col);
+      StorePairs<1>(PartsOf(at, rows), has_next ? PartsOf(at + g.a_col, rows) : NoParts(), out + p * rows, 0, rows);
       continue;
     }
     for (int64_t i = 0; i < rows; ++i) {
@@ -184,7 +222,7 @@ TENON_INLINE void PackRows(const GemmArgs& g, int64_t pair0, int64_t pairs, int6
       const bool has_next = 2 * (pair0 + p) + 1 < g.k;
       const float* at = from + 2 * p * g.a_col;
       StorePairs<2>(PartsOf(at, rows), has_next ? PartsOf(at + g.a_col, rows) : NoParts(), out + p * steps.pair,
-                    steps.part);
+                    steps.part, rows);
     }
     return;
   }
@@ -234,6 +272,20 @@ TENON_INLINE void FinishVec(const Finish<GemmArgs>& f, Vec sum, int64_t row, int
   StorePartial(c, sum, count);
 }
 
+// Two neighbouring vectors of C at once, of the last block of k.
+TENON_INLINE void FinishTwo(const Finish<GemmBf16Args>& f, Vec low, Vec high, int64_t row, int64_t column) {
+  const GemmBf16Args& g = *f.g;
+  if (f.partial != nullptr) {
+    const float* partial = f.partial + row * g.n + column;
+    if (!f.first) low += Load(partial), high += Load(partial + kLanes);
+  }
+  low = low * Set(g.alpha), high = high * Set(g.alpha);
+  if (g.bias != nullptr) low += WidenVec(g.bias + column, kLanes), high += WidenVec(g.bias + column + kLanes, kLanes);
+  if (g.relu) low = Relu(low), high = Relu(high);
+  const __m512bh both = _mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(high), reinterpret_cast<__m512>(low));
+  _mm512_storeu_si512(g.c + row * g.c_row + column, reinterpret_cast<__m512i>(both));
+}
+
 TENON_INLINE Pair LoadPair(const uint16_t* p) {
   Pair pair;
   __builtin_memcpy(&pair, p, sizeof pair);
@@ -263,6 +315,12 @@ void Tile(int64_t pairs, const uint16_t* a, const RowSteps& steps, const Pair* b
     }
     a += ap;
     b += P * V * kLanes;
+  }
+  if constexpr (P == 1 && V == 2) {
+    if (finish.last && columns == kTileColumns) {
+      TENON_UNROLL for (int i = 0; i < R; ++i) FinishTwo(finish, acc[i][0], acc[i][1], row + i, column);
+      return;
+    }
   }
   TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j) {
     const int64_t count = Min(columns - j * kLanes, kLanes);
@@ -294,29 +352,33 @@ void Region(const Args& g, const Blocks& block, Range rows, Range columns, Pair*
     const int64_t pairs = Min(block.pairs, all_pairs - pair0);
     const Finish<Args> finish{&g, block.cut_k ? partial : nullptr, pair0 == 0, pair0 + pairs == all_pairs};
     if (block.pack_rows) {
-      for (int64_t t = 0; t < tiles; ++t) {
-        const Range r = Piece(row_count, tiles, t);
-        PackRows(g, pair0, pairs, rows.begin + r.begin, r.end - r.begin, row_space + r.begin * pairs * P);
-      }
+      const int64_t step = g.a_row == 1 ? kPairsAtOnce : pairs;
+      for (int64_t p = 0; p < pairs; p += step)
+        for (int64_t t = 0; t < tiles; ++t) {
+          const Range r = Piece(row_count, tiles, t);
+          const int64_t height = r.end - r.begin;
+          PackRows(g, pair0 + p, Min(step, pairs - p), rows.begin + r.begin, height,
+                   row_space + (r.begin * pairs + p * height) * P);
+        }
     }
+    const int64_t tiles_at_once = Max(1, kRowPairs / (pairs * kTileRows * P));
     for (int64_t c0 = columns.begin; c0 < columns.end; c0 += block.columns) {
       const int64_t column_count = Min(block.columns, columns.end - c0);
       PackColumns(g, pair0, pairs, c0, column_count, column_space);
-      for (int64_t t = 0; t < tiles; ++t) {
-        const Range r = Piece(row_count, tiles, t);
-        const int64_t height = r.end - r.begin, row = rows.begin + r.begin;
-        const uint16_t* a = reinterpret_cast<const uint16_t*>(row_space + r.begin * pairs * P);
-        RowSteps steps = StepsOf(g, pairs, height);
-        steps = {2 * steps.pair, 2 * steps.part, 2 * steps.row};
-        if constexpr (P == 1) {
-          if (!block.pack_rows) a = g.a + row * g.a_row + pair0 * 2, steps = {2, 0, g.a_row};
-        }
-        for (int64_t c = 0; c < column_count; c += kTileColumns) {
-          const int64_t left = column_count - c;
-          const TileFn<Args> tile = left > kLanes ? AnyTile<Args, 2>(height) : AnyTile<Args, 1>(height);
-          tile(pairs, a, steps, column_space + c * pairs * P, finish, row, c0 + c, Min(left, kTileColumns));
-        }
-      }
+      for (int64_t t0 = 0; t0 < tiles; t0 += tiles_at_once)
+        for (int64_t c = 0; c < column_count; c += kTileColumns)
+          for (int64_t t = t0; t < Min(tiles, t0 + tiles_at_once); ++t) {
+            const Range r = Piece(row_count, tiles, t);
+            const int64_t height = r.end - r.begin, row = rows.begin + r.begin, left = column_count - c;
+            const uint16_t* a = reinterpret_cast<const uint16_t*>(row_space + r.begin * pairs * P);
+            RowSteps steps = StepsOf(g, pairs, height);
+            steps = {2 * steps.pair, 2 * steps.part, 2 * steps.row};
+            if constexpr (P == 1) {
+              if (!block.pack_rows) a = g.a + row * g.a_row + pair0 * 2, steps = {2, 0, g.a_row};
+            }
+            const TileFn<Args> tile = left > kLanes ? AnyTile<Args, 2>(height) : AnyTile<Args, 1>(height);
+            tile(pairs, a, steps, column_space + c * pairs * P, finish, row, c0 + c, Min(left, kTileColumns));
+          }
     }
   }
 }
