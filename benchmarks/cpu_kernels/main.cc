@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/device_cpu/compute/gemm_bf16.h"
@@ -216,29 +217,30 @@ void BenchConvPools(const Routines& r) {
 }
 
 // Counted as the direct sum's operations.
-void BenchWinograd(const Routines& r, int64_t n, int64_t c, int64_t size) {
+template <class T>
+void BenchWinograd(const tenon::cpu::RoutinesOf<T>& r, const char* type, int64_t n, int64_t c, int64_t size) {
   const tenon::cpu::WinogradShape s{n, c, size, size, c, 1, 1, 1, 1};
-  Floats x(n * c * size * size), w(c * c * 9), y(n * c * size * size);
-  tenon::cpu::WinogradForwardArgs f;
-  f.shape = s, f.x = x.p, f.weights = w.p, f.y = y.p;
-  Floats forward_space(r.f32.winograd_forward_workspace(f, 1) / 4 + 16);
+  std::vector<T> x(static_cast<size_t>(n * c * size * size)), w(static_cast<size_t>(c * c * 9)), y(x.size());
+  tenon::cpu::WinogradForwardArgsOf<T> f;
+  f.shape = s, f.x = x.data(), f.weights = w.data(), f.y = y.data();
+  Floats forward_space(r.winograd_forward_workspace(f, 1) / 4 + 16);
   const std::string what = "b" + std::to_string(n) + " " + std::to_string(c) + " channels " + std::to_string(size) +
-                           "x" + std::to_string(size);
+                           "x" + std::to_string(size) + type;
   const double flop = 18.0 * static_cast<double>(n * size * size) * static_cast<double>(c * c);
-  Report("winograd forward " + what, flop, [&] { r.f32.winograd_forward(f, forward_space.p, {}); });
+  Report("winograd forward " + what, flop, [&] { r.winograd_forward(f, forward_space.p, {}); });
   f.turned = true;
-  Report("winograd data " + what, flop, [&] { r.f32.winograd_forward(f, forward_space.p, {}); });
-  tenon::cpu::WinogradWeightsArgs g;
-  g.shape = s, g.x = x.p, g.dy = y.p, g.dw = w.p;
-  Floats weights_space(r.f32.winograd_weights_workspace(g, 1) / 4 + 16);
-  Report("winograd weights " + what, flop, [&] { r.f32.winograd_weights(g, weights_space.p, {}); });
+  Report("winograd data " + what, flop, [&] { r.winograd_forward(f, forward_space.p, {}); });
+  tenon::cpu::WinogradWeightsArgsOf<T> g;
+  g.shape = s, g.x = x.data(), g.dy = y.data(), g.dw = w.data();
+  Floats weights_space(r.winograd_weights_workspace(g, 1) / 4 + 16);
+  Report("winograd weights " + what, flop, [&] { r.winograd_weights(g, weights_space.p, {}); });
 }
 
 void BenchWinograds(const Routines& r) {
-  BenchWinograd(r, 32, 64, 32);
-  BenchWinograd(r, 32, 128, 16);
-  BenchWinograd(r, 32, 256, 8);
-  BenchWinograd(r, 32, 512, 4);
+  for (const auto& [channels, size] : {std::pair{64, 32}, {128, 16}, {256, 8}, {512, 4}}) {
+    BenchWinograd(r.f32, "", 32, channels, size);
+    BenchWinograd(r.bf16, " bf16", 32, channels, size);
+  }
 }
 
 // Fused multiply-adds on registers alone: what the processor gives at this moment.

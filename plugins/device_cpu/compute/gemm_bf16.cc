@@ -94,9 +94,8 @@ TENON_INLINE void PrefetchPair(const uint16_t* at, int64_t row_step) {
 // Pairs of the elements whose parts are `low` and `high`; those of part i go to `to + i * step`.
 template <int P>
 TENON_INLINE void StorePairs(const Bits16& low, const Bits16& high, Pair* to, int64_t step, int64_t count = kLanes) {
-  TENON_UNROLL for (int i = 0; i < P; ++i)
-      _mm512_mask_storeu_epi32(to + i * step, FirstLanes(count),
-                               _mm512_or_si512(low.part[i], _mm512_slli_epi32(high.part[i], 16)));
+  TENON_UNROLL for (int i = 0; i < P; ++i) _mm512_mask_storeu_epi32(
+      to + i * step, FirstLanes(count), _mm512_or_si512(low.part[i], _mm512_slli_epi32(high.part[i], 16)));
 }
 
 // Columns j of pairs [0, pairs) whose elements are neighbours in memory: a transpose. The vectors of pair p go to
@@ -128,8 +127,8 @@ TENON_INLINE int64_t PackNeighbours(const float* from, int64_t column_step, int6
 
 // Columns of the matrix of pairs p of B whose first element is at `at`, `count` of them, as `width` pairs of each part.
 template <int P, class T>
-TENON_INLINE void PackPair(const T* at, int64_t row_step, int64_t column_step, bool has_next, int64_t count, int64_t width,
-                           Pair* to) {
+TENON_INLINE void PackPair(const T* at, int64_t row_step, int64_t column_step, bool has_next, int64_t count,
+                           int64_t width, Pair* to) {
   for (int64_t v = 0; v < width; v += kLanes, at += kLanes * column_step, to += kLanes) {
     const int64_t some = Max(0, Min(kLanes, count - v));
     if (column_step == 1) {
@@ -146,8 +145,8 @@ TENON_INLINE void PackPair(const T* at, int64_t row_step, int64_t column_step, b
 }
 // The same for a whole panel of neighbouring columns of bf16.
 TENON_INLINE void PackWholePair(const uint16_t* at, int64_t row_step, Pair* to) {
-  alignas(64) static constexpr uint16_t kLow[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
-                                                    8,  40, 9,  41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
+  alignas(64) static constexpr uint16_t kLow[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
+                                                    8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
   const __m512i first = _mm512_loadu_si512(at), second = _mm512_loadu_si512(at + row_step);
   const __m512i low = _mm512_load_si512(kLow), high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
   _mm512_storeu_si512(to, _mm512_permutex2var_epi16(first, low, second));
@@ -169,7 +168,8 @@ void PackColumns(const Args& g, int64_t pair0, int64_t pairs, int64_t column0, i
       int64_t p = p0;
       if (g.b_row == 1 && p0 == 0 && step == pairs) {
         for (int64_t v = 0; v < width; v += kLanes)
-          p = PackNeighbours(from + v * g.b_col, g.b_col, Max(0, Min(kLanes, count - v)), whole, to + v, width * P, width);
+          p = PackNeighbours(from + v * g.b_col, g.b_col, Max(0, Min(kLanes, count - v)), whole, to + v, width * P,
+                             width);
       }
       for (; p < Min(pairs, p0 + step); ++p) {
         const auto* at = from + 2 * p * g.b_row;

@@ -47,11 +47,11 @@ TENON_INLINE IVec Product(IVec sum, int32_t a, IVec b) {
 // sum + each lane's bytes of A.
 TENON_INLINE IVec Sums(IVec sum, IVec a) {
 #if TENON_CPU_LANES == 16 && defined(__AVX512VNNI__)
-  return reinterpret_cast<IVec>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(a),
-                                                    _mm512_set1_epi8(1)));
+  return reinterpret_cast<IVec>(
+      _mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(a), _mm512_set1_epi8(1)));
 #elif TENON_CPU_LANES == 8 && defined(__AVXVNNI__)
-  return reinterpret_cast<IVec>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sum), reinterpret_cast<__m256i>(a),
-                                                        _mm256_set1_epi8(1)));
+  return reinterpret_cast<IVec>(
+      _mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sum), reinterpret_cast<__m256i>(a), _mm256_set1_epi8(1)));
 #else
   const IVec low = SetI(0xff);
   return sum + (a & low) + (a >> 8 & low) + (a >> 16 & low) + (a >> 24 & low);
@@ -173,8 +173,8 @@ struct GroupRows {
 constexpr int32_t kOnes = kGroup == 4 ? 0x01010101 : 0x00010001;  // a group of A: its product is the sum of B's group
 
 // Columns whose k are neighbours in memory, as many whole vectors of groups as there are; returns the groups done.
-int64_t PackNeighbours(const GemmInt8Args& g, const uint8_t* from, int64_t count, int64_t width, uint8_t flip, int32_t* to,
-                       IVec (&sums)[2]) {
+int64_t PackNeighbours(const GemmInt8Args& g, const uint8_t* from, int64_t count, int64_t width, uint8_t flip,
+                       int32_t* to, IVec (&sums)[2]) {
   if (kGroup != 4 || g.b.row != 1) return 0;
   const IVec flips = SetI(flip * 0x01010101);
   int64_t p = 0;

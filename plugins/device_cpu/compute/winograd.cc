@@ -9,11 +9,16 @@ namespace {
 
 constexpr int kPoints = 16;                   // products of a tile of 2x2 outputs
 constexpr int kRows = kAccumulators / 2;      // of a register tile, by two vectors
-constexpr int64_t kBlockFloats = 256 * 1024;  // of transformed tiles that are at work at a time
+constexpr int64_t kBlockFloats = 256 * 1024;  // of transformed tiles that are at work at a time, while
+constexpr int64_t kFewTiles =
+    12 * kRows;  // are not less than these: each block of tiles reads all weights, or writes all sums
 
 // Matrices [point][row][leading] of transformed tiles or weights, numbers of the format that is multiplied. Rows are a vector apart from a power of two, so that
 // neighbouring ones do not meet in few sets of the cache.
 TENON_INLINE int64_t Leading(int64_t channels) { return channels + 16; }
+
+// From one of the 16 matrices to the next, in elements of four bytes: an odd number of cache lines, since all 16 are written at once.
+TENON_INLINE int64_t Apart(int64_t elements) { return (CeilDiv(elements, 16) | 1) * 16; }
 
 template <class T>
 using Element = typename PackedAs<T>::Type;
@@ -31,15 +36,23 @@ using Number = typename NumberOf<E>::Type;
 
 struct Tiles {
   int64_t rows, columns, count;  // of one image; of all
-  int64_t block;                 // tiles at work at a time
+  int64_t block;                 // tiles at work at a time, a multiple of kPack
 };
-TENON_INLINE Tiles TilesOf(const WinogradShape& s) {
+// `floats`: what one tile takes in one matrix of inputs and one of outputs.
+TENON_INLINE Tiles TilesOf(const WinogradShape& s, int64_t floats) {
   Tiles t;
   t.rows = CeilDiv(s.OutH(), 2), t.columns = CeilDiv(s.OutW(), 2), t.count = s.n * t.rows * t.columns;
-  const int64_t fit = kBlockFloats / (kPoints * (Leading(s.c) + Leading(s.oc)));
-  const int64_t most = Max(4, fit / kRows) * kRows;
-  t.block = CeilDiv(t.count, CeilDiv(Max(1, t.count), most));
+  const int64_t most = Max(kFewTiles, kBlockFloats / (kPoints * floats) / kRows * kRows);
+  t.block = RoundUp(CeilDiv(t.count, CeilDiv(Max(1, t.count), most)), 2);
   return t;
+}
+template <class E>
+TENON_INLINE Tiles ForwardTiles(const WinogradShape& s) {
+  return TilesOf(s, Leading(s.c) / kPack<E> + Leading(s.oc));
+}
+template <class E>
+TENON_INLINE Tiles GradientTiles(const WinogradShape& s) {
+  return TilesOf(s, (Leading(s.c) + Leading(s.oc)) / kPack<E>);
 }
 
 // Where tile number i begins in the output.
@@ -159,7 +172,7 @@ TENON_INLINE void StoreAcross(const Tiles& t, int64_t first, int64_t i, int64_t 
 // ---- weights
 
 // G w G^T of the weights of input channel c and a vector of output channels from oc on: w[tap] are vectors over oc.
-TENON_INLINE void TransformWeights(const Vec (&w)[9], Vec (&u)[kPoints]) {
+TENON_INLINE void TransformWeights(const Vec* w, Vec (&u)[kPoints]) {
   const Vec half = Set(0.5f);
   Vec t[4][3];
   TENON_UNROLL for (int j = 0; j < 3; ++j) {
@@ -175,65 +188,94 @@ TENON_INLINE void TransformWeights(const Vec (&w)[9], Vec (&u)[kPoints]) {
 // Width of the block of output channels that begins at `first`: two vectors, or the one that is left.
 TENON_INLINE int64_t WidthAt(int64_t first, int64_t channels) { return Min(2 * kLanes, channels - first); }
 
-// The 16 numbers of U for input channel c and the output channels of a vector that begins at `from`.
+// The weights of kLanes input channels and a vector of output channels, both beginning at `from`: [channel][tap] are
+// vectors over output channels.
 template <class T>
-TENON_INLINE void WeightPoints(const WinogradForwardArgsOf<T>& a, const T* from, Vec (&point)[kPoints]) {
-  const int64_t lane = a.turned ? 9 : a.shape.c * 9;
-  Vec w[9];
-  TENON_UNROLL for (int k = 0; k < 9; ++k) {
-    const T* tap = from + (a.turned ? 8 - k : k);
-    TENON_UNROLL for (int l = 0; l < kLanes; ++l) w[k][l] = ToFloat(tap[l * lane]);
+TENON_INLINE void LoadTaps(const WinogradForwardArgsOf<T>& a, const T* from, Vec (&taps)[9 * kLanes]) {
+  Vec t[kLanes];
+  if (!a.turned) {
+    for (int k = 0; k < 9 * kLanes; k += kLanes) {
+      TENON_UNROLL for (int l = 0; l < kLanes; ++l) t[l] = Load(from + l * a.shape.c * 9 + k);
+      Transpose(t);
+      TENON_UNROLL for (int i = 0; i < kLanes; ++i) taps[k + i] = t[i];
+    }
+    return;
   }
-  TransformWeights(w, point);
+  for (int c = 0; c < kLanes; ++c, from += a.shape.oc * 9) {
+    // The next channels' rows are far away.
+    for (int64_t i = 0; i < 9 * kLanes; i += 64 / static_cast<int64_t>(sizeof(T)))
+      __builtin_prefetch(from + kLanes * a.shape.oc * 9 + i);
+    TENON_UNROLL for (int k = 0; k < 9; k += kLanes) {
+      const int count = k + kLanes <= 9 ? kLanes : 9 - k;
+      TENON_UNROLL for (int l = 0; l < kLanes; ++l) t[l] = LoadPartial(from + l * 9 + k, count);
+      Transpose(t);
+      TENON_UNROLL for (int i = 0; i < count; ++i) taps[c * 9 + 8 - k - i] = t[i];
+    }
+  }
+}
+
+// From one matrix of U to the next.
+template <class E>
+TENON_INLINE int64_t WeightMatrix(const WinogradShape& s) {
+  return Apart(s.c * s.oc / kPack<E>);
 }
 
 // U as [point][block of output channels][c / kPack][width], for the blocks of `blocks`.
 template <class T>
 void PackWeights(const WinogradForwardArgsOf<T>& a, Range blocks, Element<T>* u) {
   using E = Element<T>;
-  const int64_t channels = a.shape.c, out_channels = a.shape.oc;
+  const int64_t channels = a.shape.c, out_channels = a.shape.oc, matrix = WeightMatrix<E>(a.shape);
   const int64_t lane = a.turned ? 9 : channels * 9, element = a.turned ? out_channels * 9 : 9;
+  Vec taps[9 * kLanes];
   for (int64_t b = blocks.begin; b < blocks.end; ++b) {
     const int64_t first = b * 2 * kLanes, width = WidthAt(first, out_channels);
-    for (int64_t c = 0; c < channels; c += kPack<E>)
+    for (int64_t c0 = 0; c0 < channels; c0 += kLanes)
       for (int64_t v = 0; v < width; v += kLanes) {
-        const T* from = a.weights + (first + v) * lane + c * element;
-        Vec point[kPoints];
-        WeightPoints(a, from, point);
-        if constexpr (kPack<E> == 2) {
-          Vec next[kPoints];
-          WeightPoints(a, from + element, next);
-          TENON_UNROLL for (int i = 0; i < kPoints; ++i) point[i] = RoundToPairs(point[i], next[i]);
+        LoadTaps(a, a.weights + (first + v) * lane + c0 * element, taps);
+        for (int64_t c = 0; c < kLanes; c += kPack<E>) {
+          Vec point[kPoints];
+          TransformWeights(taps + c * 9, point);
+          if constexpr (kPack<E> == 2) {
+            Vec next[kPoints];
+            TransformWeights(taps + (c + 1) * 9, next);
+            TENON_UNROLL for (int i = 0; i < kPoints; ++i) point[i] = RoundToPairs(point[i], next[i]);
+          }
+          E* const to = u + (first * channels + (c0 + c) * width) / kPack<E> + v;
+          TENON_UNROLL for (int i = 0; i < kPoints; ++i) Store(to + i * matrix, point[i]);
         }
-        E* const to = u + (first * channels + c * width) / kPack<E> + v;
-        TENON_UNROLL for (int i = 0; i < kPoints; ++i) Store(to + i * (channels * out_channels / kPack<E>), point[i]);
       }
   }
 }
 
-// G^T du G: the gradient of the weights of channels [channels) from the 16 sums [point][c][leading].
+// G^T du G for one channel and a vector of output channels: the gradients of nine weights from 16 sums.
+TENON_INLINE void TransformSums(const float* from, int64_t matrix, Vec* w) {
+  const Vec half = Set(0.5f);
+  Vec t[3][4];
+  TENON_UNROLL for (int j = 0; j < 4; ++j) {
+    Vec q[4];
+    TENON_UNROLL for (int i = 0; i < 4; ++i) q[i] = Load(from + (i * 4 + j) * matrix);
+    const Vec sum = (q[1] + q[2]) * half;
+    t[0][j] = q[0] + sum, t[1][j] = (q[1] - q[2]) * half, t[2][j] = sum + q[3];
+  }
+  TENON_UNROLL for (int i = 0; i < 3; ++i) {
+    const Vec sum = (t[i][1] + t[i][2]) * half;
+    w[i * 3] = t[i][0] + sum, w[i * 3 + 1] = (t[i][1] - t[i][2]) * half, w[i * 3 + 2] = sum + t[i][3];
+  }
+}
+
+// The gradient of the weights of channels [channels), whose ends are multiples of kLanes, from the 16 sums
+// [point][c][leading].
 template <class T>
 void UnpackWeights(const WinogradShape& s, const float* du, Range channels, T* dw) {
-  const int64_t leading = Leading(s.oc), matrix = s.c * leading;
-  const Vec half = Set(0.5f);
-  for (int64_t c = channels.begin; c < channels.end; ++c)
+  const int64_t leading = Leading(s.oc), matrix = Apart(s.c * leading);
+  Vec taps[9 * kLanes], t[kLanes];
+  for (int64_t c0 = channels.begin; c0 < channels.end; c0 += kLanes)
     for (int64_t oc = 0; oc < s.oc; oc += kLanes) {
-      const float* from = du + c * leading + oc;
-      Vec t[3][4];
-      TENON_UNROLL for (int j = 0; j < 4; ++j) {
-        Vec q[4];
-        TENON_UNROLL for (int i = 0; i < 4; ++i) q[i] = Load(from + (i * 4 + j) * matrix);
-        const Vec sum = (q[1] + q[2]) * half;
-        t[0][j] = q[0] + sum, t[1][j] = (q[1] - q[2]) * half, t[2][j] = sum + q[3];
-      }
-      TENON_UNROLL for (int i = 0; i < 3; ++i) {
-        const Vec sum = (t[i][1] + t[i][2]) * half;
-        const Vec w[3] = {t[i][0] + sum, (t[i][1] - t[i][2]) * half, sum + t[i][3]};
-        TENON_UNROLL for (int j = 0; j < 3; ++j) {
-          T lanes[kLanes];
-          Store(lanes, w[j]);
-          TENON_UNROLL for (int l = 0; l < kLanes; ++l) dw[((oc + l) * s.c + c) * 9 + i * 3 + j] = lanes[l];
-        }
+      for (int c = 0; c < kLanes; ++c) TransformSums(du + (c0 + c) * leading + oc, matrix, taps + c * 9);
+      for (int k = 0; k < 9 * kLanes; k += kLanes) {
+        TENON_UNROLL for (int i = 0; i < kLanes; ++i) t[i] = taps[k + i];
+        Transpose(t);
+        TENON_UNROLL for (int l = 0; l < kLanes; ++l) Store(dw + ((oc + l) * s.c + c0) * 9 + k, t[l]);
       }
     }
 }
@@ -257,12 +299,13 @@ void ProductTile(const E* a, int64_t a_row, const E* b, int64_t k, float* out, i
       Store(out + r * out_row + v * kLanes, acc[r][v]);
 }
 
-// out [R][V vectors] += sum over rows of a[row][r] * b[row][v].
+// out [R][V vectors] = sum over rows of a[row][r] * b[row][v], added to what is there if `add`.
 template <class E, int R, int V>
-void SumTile(const E* a, int64_t a_row, const E* b, int64_t b_row, int64_t rows, float* out, int64_t out_row) {
+void SumTile(const E* a, int64_t a_row, const E* b, int64_t b_row, int64_t rows, bool add, float* out,
+             int64_t out_row) {
   Vec acc[R][V];
   TENON_UNROLL for (int r = 0; r < R; ++r) TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] =
-      Load(out + r * out_row + v * kLanes);
+      add ? Load(out + r * out_row + v * kLanes) : Zero();
   for (int64_t i = 0; i < rows; ++i, a += a_row, b += b_row) {
     Vec w[V];
     TENON_UNROLL for (int v = 0; v < V; ++v) w[v] = Load(b + v * kLanes);
@@ -288,7 +331,7 @@ TENON_INLINE ProductFn<E> FindProduct(int64_t rows) {
   return kTable[rows - 1];
 }
 template <class E>
-using SumFn = void (*)(const E*, int64_t, const E*, int64_t, int64_t, float*, int64_t);
+using SumFn = void (*)(const E*, int64_t, const E*, int64_t, int64_t, bool, float*, int64_t);
 template <class E, int V, int... R>
 TENON_INLINE SumFn<E> FindSum(int64_t rows) {
   static constexpr SumFn<E> kTable[] = {&SumTile<E, R, V>...};
@@ -311,9 +354,9 @@ void Product(const WinogradShape& s, const E* v, int64_t rows, const E* u, float
   }
 }
 
-// One of the 16 sums: du [c][oc] += v^T [c][rows] * m [rows][oc]; rows counts elements of E.
+// One of the 16 sums: du [c][oc] = v^T [c][rows] * m [rows][oc], added if `add`; rows counts elements of E.
 template <class E>
-void Sum(const WinogradShape& s, const E* v, int64_t rows, const E* m, float* du) {
+void Sum(const WinogradShape& s, const E* v, int64_t rows, const E* m, bool add, float* du) {
   const int64_t v_row = Leading(s.c), m_row = Leading(s.oc), panels = CeilDiv(s.c, kRows);
   for (int64_t first = 0; first < s.oc; first += 2 * kLanes) {
     const int64_t width = WidthAt(first, s.oc);
@@ -321,7 +364,7 @@ void Sum(const WinogradShape& s, const E* v, int64_t rows, const E* m, float* du
       const Range c = Piece(s.c, panels, i);
       const SumFn<E> f =
           width == kLanes ? FindSum<E, 1, TENON_ROWS>(c.end - c.begin) : FindSum<E, 2, TENON_ROWS>(c.end - c.begin);
-      f(v + c.begin, v_row, m + first, m_row, rows, du + c.begin * m_row + first, m_row);
+      f(v + c.begin, v_row, m + first, m_row, rows, add, du + c.begin * m_row + first, m_row);
     }
   }
 }
@@ -330,43 +373,54 @@ TENON_INLINE double Nanoseconds(const WinogradShape& s, const Tiles& t) {
   return static_cast<double>(t.count * kPoints) * static_cast<double>(s.c * s.oc) / (2.5 * kLanes);
 }
 
-// Floats of the transformed tiles of one piece of work.
-TENON_INLINE int64_t TileFloats(const WinogradShape& s, const Tiles& t) {
-  return kPoints * t.block * (Leading(s.c) + Leading(s.oc));
+// From one matrix of transformed inputs of a block to the next, and of outputs.
+template <class E>
+TENON_INLINE int64_t InputMatrix(const WinogradShape& s, const Tiles& t) {
+  return Apart(t.block / kPack<E> * Leading(s.c));
+}
+template <class E>
+TENON_INLINE int64_t OutputMatrix(const WinogradShape& s, const Tiles& t) {
+  return Apart(t.block / kPack<E> * Leading(s.oc));
+}
+// Floats of both of one piece of work.
+template <class E>
+TENON_INLINE int64_t ForwardFloats(const WinogradShape& s, const Tiles& t) {
+  return kPoints * (InputMatrix<E>(s, t) + OutputMatrix<float>(s, t));
 }
 
 }  // namespace
 
-// Space is that of float; pairs of bf16 take half of what their operands are given.
 template <class T>
 int64_t WinogradForwardWorkspace(const WinogradForwardArgsOf<T>& a, int64_t threads) {
   const WinogradShape& s = a.shape;
-  return (kPoints * s.c * s.oc + Max(1, threads) * TileFloats(s, TilesOf(s))) * static_cast<int64_t>(sizeof(float));
+  using E = Element<T>;
+  const int64_t tiles = Max(1, threads) * ForwardFloats<E>(s, ForwardTiles<E>(s));
+  return (kPoints * WeightMatrix<E>(s) + tiles) * static_cast<int64_t>(sizeof(float));
 }
 
 template <class T>
 void WinogradForward(const WinogradForwardArgsOf<T>& a, float* workspace, const Parallel& pool) {
   using E = Element<T>;
   const WinogradShape& s = a.shape;
-  const Tiles t = TilesOf(s);
+  const Tiles t = ForwardTiles<E>(s);
   E* const u = reinterpret_cast<E*>(workspace);
-  float* const space = workspace + kPoints * s.c * s.oc;
+  float* const space = workspace + kPoints * WeightMatrix<E>(s);
   const int64_t weight_blocks = CeilDiv(s.oc, 2 * kLanes);
   const int64_t weight_pieces = Pieces(pool, weight_blocks, 0.3 * static_cast<double>(kPoints * s.c * s.oc));
   ForEach(pool, weight_pieces, [&](int64_t i) { PackWeights(a, Piece(weight_blocks, weight_pieces, i), u); });
   const int64_t blocks = CeilDiv(t.count, t.block), pieces = Pieces(pool, blocks, Nanoseconds(s, t));
   ForEach(pool, pieces, [&](int64_t piece) {
-    float* const v_space = space + piece * TileFloats(s, t);
-    float* const m = v_space + kPoints * t.block * Leading(s.c);
+    float* const v_space = space + piece * ForwardFloats<E>(s, t);
+    float* const m = v_space + kPoints * InputMatrix<E>(s, t);
     const E* const v = reinterpret_cast<const E*>(v_space);
-    const int64_t v_matrix = t.block * Leading(s.c), m_matrix = t.block * Leading(s.oc);
+    const int64_t v_matrix = InputMatrix<E>(s, t), m_matrix = OutputMatrix<float>(s, t);
     const Range r = Piece(blocks, pieces, piece);
     for (int64_t b = r.begin; b < r.end; ++b) {
       const int64_t first = b * t.block, rows = Min(t.block, t.count - first);
       for (int64_t i = 0; i < rows; ++i)
-        InputTile(s, a.x, a.mask, PlaceOf(t, first + i), reinterpret_cast<Number<E>*>(v_space), i, v_matrix);
+        InputTile(s, a.x, a.mask, PlaceOf(t, first + i), reinterpret_cast<Number<E>*>(v_space), i, v_matrix * kPack<E>);
       for (int64_t i = 0; i < kPoints; ++i)
-        Product(s, v + i * v_matrix / kPack<E>, rows, u + i * (s.c * s.oc / kPack<E>), m + i * m_matrix);
+        Product(s, v + i * v_matrix, rows, u + i * WeightMatrix<E>(s), m + i * m_matrix);
       for (int64_t i = 0; i < rows; ++i) OutputTile(a, PlaceOf(t, first + i), m, i, m_matrix);
     }
   });
@@ -374,16 +428,20 @@ void WinogradForward(const WinogradForwardArgsOf<T>& a, float* workspace, const 
 
 template <class T>
 int64_t WinogradWeightsWorkspace(const WinogradWeightsArgsOf<T>& a, int64_t) {
+  using E = Element<T>;
   const WinogradShape& s = a.shape;
-  return (kPoints * s.c * Leading(s.oc) + TileFloats(s, TilesOf(s))) * static_cast<int64_t>(sizeof(float));
+  const Tiles t = GradientTiles<E>(s);
+  const int64_t floats = Apart(s.c * Leading(s.oc)) + InputMatrix<E>(s, t) + OutputMatrix<E>(s, t);
+  return kPoints * floats * static_cast<int64_t>(sizeof(float));
 }
 
 template <class T>
 void WinogradWeights(const WinogradWeightsArgsOf<T>& a, float* workspace, const Parallel& pool) {
   using E = Element<T>;
   const WinogradShape& s = a.shape;
-  const Tiles t = TilesOf(s);
-  const int64_t du_matrix = s.c * Leading(s.oc), v_matrix = t.block * Leading(s.c), m_matrix = t.block * Leading(s.oc);
+  const Tiles t = GradientTiles<E>(s);
+  const int64_t du_matrix = Apart(s.c * Leading(s.oc));
+  const int64_t v_matrix = InputMatrix<E>(s, t), m_matrix = OutputMatrix<E>(s, t);
   float* const du = workspace;
   E* const v = reinterpret_cast<E*>(du + kPoints * du_matrix);
   E* const m = v + kPoints * v_matrix;
@@ -404,16 +462,12 @@ void WinogradWeights(const WinogradWeightsArgsOf<T>& a, float* workspace, const 
     const int64_t point_pieces = Pieces(pool, kPoints, nanoseconds);
     ForEach(pool, point_pieces, [&](int64_t piece) {
       const Range r = Piece(kPoints, point_pieces, piece);
-      for (int64_t i = r.begin; i < r.end; ++i) {
-        float* const to = du + i * du_matrix;
-        if (first == 0)
-          for (int64_t k = 0; k < du_matrix; k += kLanes) Store(to + k, Zero());
-        Sum(s, v + i * v_matrix, rows, m + i * m_matrix, to);
-      }
+      for (int64_t i = r.begin; i < r.end; ++i)
+        Sum(s, v + i * v_matrix, rows, m + i * m_matrix, first > 0, du + i * du_matrix);
     });
   }
   const int64_t channel_pieces = Pieces(pool, s.c, 0.3 * static_cast<double>(kPoints * s.c * s.oc));
-  ForEach(pool, channel_pieces, [&](int64_t i) { UnpackWeights(s, du, Piece(s.c, channel_pieces, i), a.dw); });
+  ForEach(pool, channel_pieces, [&](int64_t i) { UnpackWeights(s, du, Piece(s.c, channel_pieces, i, kLanes), a.dw); });
   if (a.db == nullptr) return;
   MaskArgsOf<T> sums;
   sums.rows = s.n * s.OutH() * s.OutW(), sums.columns = s.oc;
