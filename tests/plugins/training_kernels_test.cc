@@ -44,6 +44,26 @@ TEST(TrainingKernels, Normalisations) {
   Check("LayerNormalizationGrad", {}, {rows, of, weight, row_mean, row_inverse}, 3, "tenon", false);
 }
 
+TEST(TrainingKernels, GroupsAndRoots) {
+  for (const Shape& shape : {Shape{3, 6, 5, 7}, Shape{2, 18, 4, 4}, Shape{2, 60}, Shape{2, 6, 40}}) {
+    const Tensor dy = Random(shape, -1, 1, 1), x = Random(shape, -2, 3, 2), scale = Random({shape[1]}, 0.5, 2, 3);
+    for (const std::int64_t groups : {std::int64_t{1}, std::int64_t{3}, shape[1]}) {
+      if (shape.rank() == 2 && groups == shape[1]) continue;  // a value is its own mean
+      Check("GroupNormalizationGrad", {{"num_groups", groups}}, {dy, x, scale}, 3);
+    }
+  }
+  const Tensor dy = Random({3, 50, 21}, -1, 1, 4), x = Random({3, 50, 21}, -2, 3, 5);
+  Check("RMSNormalizationGrad", {}, {dy, x, Random({21}, 0.5, 2, 6)}, 2);
+  Check("RMSNormalizationGrad", {{"axis", std::int64_t{1}}}, {dy, x, Random({50, 21}, 0.5, 2, 7)}, 2);
+}
+
+TEST(TrainingKernels, PReluGradient) {
+  for (const Shape& slope : {Shape{1}, Shape{6, 1, 1}, Shape{5, 7}, Shape{7}, Shape{6, 1, 7}, Shape{}}) {
+    Check("PReluGrad", {},
+          {Random({3, 6, 5, 7}, -1, 1, 1), Random({3, 6, 5, 7}, -2, 2, 2), Random(slope, -0.5, 0.5, 3)}, 2);
+  }
+}
+
 TEST(TrainingKernels, SoftmaxAndLosses) {
   const Tensor dy = Random(kMatrix, -1, 1, 1), y = Random(kMatrix, 0, 0.5, 2), log = Random(kMatrix, -6, -0.1, 3);
   for (const std::int64_t axis : {0, -1}) {

@@ -8,19 +8,24 @@
 #include "plugins/device_cpu/compute/bf16.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
+#include "plugins/device_cpu/compute/cross_entropy.h"
 #include "plugins/device_cpu/compute/element_loss.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/finite.h"
 #include "plugins/device_cpu/compute/gather.h"
 #include "plugins/device_cpu/compute/gelu.h"
 #include "plugins/device_cpu/compute/gemm.h"
+#include "plugins/device_cpu/compute/group_norm.h"
 #include "plugins/device_cpu/compute/layer_norm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
+#include "plugins/device_cpu/compute/p_relu.h"
 #include "plugins/device_cpu/compute/parallel.h"
 #include "plugins/device_cpu/compute/pool.h"
 #include "plugins/device_cpu/compute/reduce.h"
 #include "plugins/device_cpu/compute/reorder.h"
+#include "plugins/device_cpu/compute/rms_norm.h"
 #include "plugins/device_cpu/compute/softmax.h"
+#include "plugins/device_cpu/compute/squares.h"
 #include "plugins/device_cpu/compute/winograd.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
@@ -75,6 +80,14 @@ int64_t LayerNormGradWorkspace(const LayerNormGradArgsOf<T>& args);
 template <class T>
 void LayerNormGrad(const LayerNormGradArgsOf<T>& args, float* workspace, const Parallel& pool);
 
+void GroupNorm(const GroupNormArgs& args, float* workspace, const Parallel& pool);
+void GroupNormGrad(const GroupNormGradArgs& args, float* workspace, const Parallel& pool);
+void RmsNorm(const RmsNormArgs& args, const Parallel& pool);
+int64_t RmsNormGradWorkspace(const RmsNormGradArgs& args);
+void RmsNormGrad(const RmsNormGradArgs& args, float* workspace, const Parallel& pool);
+int64_t PReluGradWorkspace(const PReluGradArgs& args);
+void PReluGrad(const PReluGradArgs& args, float* workspace, const Parallel& pool);
+
 template <class T>
 void Gelu(const GeluArgsOf<T>& args, const Parallel& pool);
 template <class T>
@@ -102,6 +115,8 @@ template <class T>
 void Reduce(const ReduceArgsOf<T>& args, const Parallel& pool);
 void TransposeMatrices(const TransposeArgs& args, const Parallel& pool);
 
+double SumOfSquares(const SquaresArgs& args, const Parallel& pool);
+void Blend(const BlendArgs& args, const Parallel& pool);
 void Sgd(const SgdArgs& args, const Parallel& pool);
 void Adam(const AdamArgs& args, const Parallel& pool);
 void Lamb(const LambArgs& args, float* sums, const Parallel& pool);

@@ -84,6 +84,16 @@ void LambStep(const LambArgs& a, Range range, float step) {
   }
 }
 
+void BlendRange(const BlendArgs& a, Range range) {
+  const Vec keep = Set(a.keep), take = Set(a.take);
+  for (int64_t i = range.begin; i < range.end; i += kLanes) {
+    const int64_t n = range.end - i;
+    Vec v = take * LoadPartial(a.now + i, n);
+    if (a.old != nullptr) v += keep * LoadPartial(a.old + i, n);
+    StorePartial(a.out + i, v, n);
+  }
+}
+
 // Denormal operands and results are zero on this thread while it lives.
 class FlushDenormals {
  public:
@@ -140,6 +150,10 @@ void Lamb(const LambArgs& a, float* sums, const Parallel& pool) {
 
 void Adam(const AdamArgs& a, const Parallel& pool) {
   Flat(a, 0.5, pool, [&](Range r) { AdamRange(a, r); });
+}
+
+void Blend(const BlendArgs& a, const Parallel& pool) {
+  Flat(a, 0.2, pool, [&](Range r) { BlendRange(a, r); });
 }
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

@@ -52,6 +52,15 @@ struct LambArgs {
   double bias1 = 1, bias2 = 1;  // 1 - b1^t, 1 - b2^t
 };
 
+// out = keep * old + take * now, where old may be null: out = take * now. out may be old or now.
+struct BlendArgs {
+  int64_t count = 0;
+  const float* old = nullptr;
+  const float* now = nullptr;
+  float* out = nullptr;
+  float keep = 1, take = 1;
+};
+
 constexpr int64_t kLambBlock = 4096;  // elements of one partial sum
 constexpr int64_t LambSums(int64_t count) { return 2 * ((count + kLambBlock - 1) / kLambBlock); }
 

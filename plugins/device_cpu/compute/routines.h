@@ -9,19 +9,24 @@
 #include "plugins/device_cpu/compute/bf16.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
+#include "plugins/device_cpu/compute/cross_entropy.h"
 #include "plugins/device_cpu/compute/element_loss.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/finite.h"
 #include "plugins/device_cpu/compute/gather.h"
 #include "plugins/device_cpu/compute/gelu.h"
 #include "plugins/device_cpu/compute/gemm.h"
+#include "plugins/device_cpu/compute/group_norm.h"
 #include "plugins/device_cpu/compute/layer_norm.h"
 #include "plugins/device_cpu/compute/optimizer.h"
+#include "plugins/device_cpu/compute/p_relu.h"
 #include "plugins/device_cpu/compute/parallel.h"
 #include "plugins/device_cpu/compute/pool.h"
 #include "plugins/device_cpu/compute/reduce.h"
 #include "plugins/device_cpu/compute/reorder.h"
+#include "plugins/device_cpu/compute/rms_norm.h"
 #include "plugins/device_cpu/compute/softmax.h"
+#include "plugins/device_cpu/compute/squares.h"
 #include "plugins/device_cpu/compute/winograd.h"
 
 namespace tenon::cpu {
@@ -90,6 +95,14 @@ struct Routines {
   void (*cross_entropy)(const CrossEntropyArgs&, const Parallel&);
   void (*cross_entropy_grad)(const CrossEntropyGradArgs&, const Parallel&);
 
+  void (*group_norm)(const GroupNormArgs&, float* workspace, const Parallel&);
+  void (*group_norm_grad)(const GroupNormGradArgs&, float* workspace, const Parallel&);
+  void (*rms_norm)(const RmsNormArgs&, const Parallel&);
+  int64_t (*rms_norm_grad_workspace)(const RmsNormGradArgs&);
+  void (*rms_norm_grad)(const RmsNormGradArgs&, float* workspace, const Parallel&);
+  int64_t (*p_relu_grad_workspace)(const PReluGradArgs&);
+  void (*p_relu_grad)(const PReluGradArgs&, float* workspace, const Parallel&);
+
   void (*gather)(const GatherArgs&, const Parallel&);
   void (*gather_grad)(const GatherGradArgs&, const Parallel&);
   void (*copy_rows)(const CopyRowsArgs&, const Parallel&);
@@ -103,6 +116,8 @@ struct Routines {
   void (*element_loss_grad)(const ElementLossGradArgs&, const Parallel&);
   void (*transpose)(const TransposeArgs&, const Parallel&);
 
+  double (*sum_of_squares)(const SquaresArgs&, const Parallel&);
+  void (*blend)(const BlendArgs&, const Parallel&);
   void (*sgd)(const SgdArgs&, const Parallel&);
   void (*adam)(const AdamArgs&, const Parallel&);
   void (*lamb)(const LambArgs&, float* sums, const Parallel&);

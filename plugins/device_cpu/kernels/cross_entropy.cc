@@ -1,19 +1,15 @@
-// SoftmaxCrossEntropyLoss and its gradient.
+// SoftmaxCrossEntropyLoss and SmoothedCrossEntropyLoss, with or without class weights, and their gradients.
+#include "plugins/device_cpu/kernels/inner_kernel.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
 namespace {
 
-// Scores [N, C] and labels [N]; class weights are left to the reference.
 bool SupportsLoss(const sdk::Query& query, uint32_t scores, uint32_t labels, uint32_t weights, sdk::Reason& reason) {
-  const uint32_t dtype = query.input(scores).dtype(), label = query.input(labels).dtype();
-  if (dtype != TENON_DTYPE_F32) return reason.No("The scores are ", sdk::DTypeName(dtype), "; this kernel takes f32.");
+  const uint32_t label = query.input(labels).dtype();
   if (label != TENON_DTYPE_I64 && label != TENON_DTYPE_I32)
     return reason.No("The labels are ", sdk::DTypeName(label), "; this kernel takes i32 and i64.");
-  if (query.input(scores).rank() != 2)
-    return reason.No("The scores have rank ", query.input(scores).rank(), "; this kernel takes 2.");
-  if (query.has_input(weights)) return reason.No("There are class weights; this kernel takes none.");
-  return true;
+  return IsOf<float>(query, scores, reason) && (!query.has_input(weights) || IsOf<float>(query, weights, reason));
 }
 
 enum class Reduction { kNone, kSum, kMean };
@@ -25,120 +21,122 @@ Reduction ReductionOf(const sdk::Attributes& attributes) {
   throw sdk::Failure(TENON_INVALID_ARGUMENT, "reduction is '", text, "'; it can be none, sum or mean.");
 }
 
-struct LossOptions {
-  Reduction reduction = Reduction::kMean;
-  bool use_ignore = false;
-  int64_t ignore_index = -1;
-};
-LossOptions ReadLoss(const sdk::Attributes& attributes) {
-  LossOptions o;
-  o.reduction = ReductionOf(attributes);
-  o.use_ignore = attributes.Has("ignore_index");
-  o.ignore_index = attributes.Int("ignore_index", -1);
-  return o;
-}
-
-// Checks every label and counts those that are not ignored.
-int32_t CheckLabels(const sdk::Tensor& labels, const LossOptions& o, int64_t classes, int64_t& counted,
-                    sdk::Error& error) {
-  const bool wide = labels.dtype() == TENON_DTYPE_I64;
-  const int64_t rows = labels.elements();
-  counted = 0;
-  for (int64_t i = 0; i < rows; ++i) {
-    const int64_t label = wide ? labels.data<const int64_t>()[i] : labels.data<const int32_t>()[i];
-    if (o.use_ignore && label == o.ignore_index) continue;
-    ++counted;
-    if (label < 0 || label >= classes) {
-      return error.Fail(TENON_INVALID_ARGUMENT, "The label of sample ", i, " is ", label, "; with ", classes,
-                        " classes it must be 0 to ", classes - 1, ".");
-    }
-  }
-  return TENON_OK;
-}
-
-class CrossEntropyLoss : public CpuKernel {
+// What loss and gradient share. Args are those of the routine; kScores is the input with one number a class (scores, or their
+// log probabilities), labels and weights are the two behind it.
+template <class Args, uint32_t kScores>
+class CrossEntropyKernel : public CpuKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsLoss(query, 0, 1, 2, reason); }
-
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    return SupportsLoss(query, kScores, kScores + 1, kScores + 2, reason);
+  }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    options_ = ReadLoss(query.attributes());
+    const sdk::Attributes attributes = query.attributes();
+    reduction_ = ReductionOf(attributes);
+    use_ignore_ = attributes.Has("ignore_index");
+    ignore_index_ = attributes.Int("ignore_index", -1);
+    const bool smoothed = query.op_type().starts_with("Smoothed");
+    args_.shares.smoothing = smoothed ? static_cast<float>(attributes.Float("label_smoothing", 0.1)) : 0.0f;
     return TENON_OK;
   }
-  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
-    rows_ = args.input(0).dim(0), classes_ = args.input(0).dim(1);
+
+ protected:
+  // The labels come first in the workspace, then, if wanted, a loss for each position.
+  void PlanShapes(const sdk::PlanArgs& args, sdk::PlanResult& result, bool loss_of_each) {
+    const sdk::Dims scores = args.input(kScores).dims();
+    args_.images = scores[0], args_.classes = scores[1], args_.area = 1;
+    for (uint32_t axis = 2; axis < scores.size(); ++axis) args_.area *= scores[axis];
+    label_bytes_ = RoundUp(static_cast<uint64_t>(Positions()) * sizeof(int64_t));
     SetThreads(args);
-    result.Workspace(static_cast<uint64_t>(rows_ + 16) * sizeof(float));
+    result.Workspace(label_bytes_ + (loss_of_each ? static_cast<uint64_t>(Positions()) * sizeof(float) : 0));
+  }
+  int64_t Positions() const { return args_.images * args_.area; }
+
+  // Checked labels, -1 where they are ignored, and the sum of the weights of the others.
+  int32_t ReadLabels(const sdk::Call& call, Args& a, double& weight_sum, sdk::Error& error) const {
+    const sdk::Tensor labels = call.input(kScores + 1);
+    int64_t* const to = call.workspace<int64_t>();
+    if (call.has_input(kScores + 2)) a.shares.weights = call.in<float>(kScores + 2);
+    a.labels = to;
+    const bool wide = labels.dtype() == TENON_DTYPE_I64;
+    weight_sum = 0;
+    for (int64_t i = 0; i < Positions(); ++i) {
+      const int64_t label = wide ? labels.data<const int64_t>()[i] : labels.data<const int32_t>()[i];
+      if (use_ignore_ && label == ignore_index_) {
+        to[i] = -1;
+        continue;
+      }
+      if (label < 0 || label >= a.classes) {
+        return error.Fail(TENON_INVALID_ARGUMENT, "The label of sample ", i / a.area, " is ", label, "; with ",
+                          a.classes, " classes it must be 0 to ", a.classes - 1, ".");
+      }
+      to[i] = label;
+      weight_sum += a.shares.weights != nullptr ? static_cast<double>(a.shares.weights[label]) : 1.0;
+    }
+    return TENON_OK;
+  }
+
+  Args args_;
+  Reduction reduction_ = Reduction::kMean;
+  uint64_t label_bytes_ = 0;
+
+ private:
+  bool use_ignore_ = false;
+  int64_t ignore_index_ = -1;
+};
+
+// (scores, labels, weights) -> loss, log_prob.
+class CrossEntropyLoss : public CrossEntropyKernel<CrossEntropyArgs, 0> {
+ public:
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    PlanShapes(args, result, true);
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    int64_t counted = 0;
-    const sdk::Tensor labels = call.input(1);
-    const int32_t code = CheckLabels(labels, options_, classes_, counted, error);
+    CrossEntropyArgs a = args_;
+    double weight_sum = 0;
+    const int32_t code = ReadLabels(call, a, weight_sum, error);
     if (code != TENON_OK) return code;
-    CrossEntropyArgs a;
-    a.rows = rows_, a.columns = classes_, a.scores = call.in<float>(0);
-    if (labels.dtype() == TENON_DTYPE_I64)
-      a.labels64 = labels.data<const int64_t>();
-    else
-      a.labels32 = labels.data<const int32_t>();
-    a.use_ignore = options_.use_ignore, a.ignore_index = options_.ignore_index;
-    const bool each = options_.reduction == Reduction::kNone;
-    a.row_loss = each && call.has_output(0) ? call.out<float>(0) : call.workspace<float>();
+    a.scores = call.in<float>(0);
+    const bool each = reduction_ == Reduction::kNone && call.has_output(0);
+    a.loss = each ? call.out<float>(0) : reinterpret_cast<float*>(call.workspace<char>() + label_bytes_);
     a.log_prob = call.has_output(1) ? call.out<float>(1) : nullptr;
     KernelPool pool(host(), error, threads_);
     routines().cross_entropy(a, pool.parallel());
     if (!each && call.has_output(0)) {
-      float sum = 0;
-      for (int64_t i = 0; i < rows_; ++i) sum += a.row_loss[i];
-      *call.out<float>(0) = options_.reduction == Reduction::kMean ? sum / static_cast<float>(counted) : sum;
+      double sum = 0;
+      for (int64_t i = 0; i < Positions(); ++i) sum += static_cast<double>(a.loss[i]);
+      *call.out<float>(0) = static_cast<float>(reduction_ == Reduction::kMean ? sum / weight_sum : sum);
     }
     return pool.code();
   }
-
- private:
-  LossOptions options_;
-  int64_t rows_ = 0, classes_ = 0;
 };
 
-// tenon.SoftmaxCrossEntropyLossGrad(dloss, log_prob, labels) -> dscores.
-class CrossEntropyLossGrad : public CpuKernel {
+// (dloss, log_prob, labels, weights) -> dscores.
+class CrossEntropyLossGrad : public CrossEntropyKernel<CrossEntropyGradArgs, 1> {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsLoss(query, 1, 2, 3, reason); }
-
-  int32_t Create(const sdk::Query& query, sdk::Error&) {
-    options_ = ReadLoss(query.attributes());
-    return TENON_OK;
-  }
-  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
-    rows_ = args.input(1).dim(0), classes_ = args.input(1).dim(1);
-    SetThreads(args);
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    PlanShapes(args, result, false);
+    result.Aliases(&kInPlace, 1);
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    int64_t counted = 0;
-    const sdk::Tensor labels = call.input(2);
-    const int32_t code = CheckLabels(labels, options_, classes_, counted, error);
+    CrossEntropyGradArgs a = args_;
+    double weight_sum = 0;
+    const int32_t code = ReadLabels(call, a, weight_sum, error);
     if (code != TENON_OK) return code;
-    CrossEntropyGradArgs a;
-    a.rows = rows_, a.columns = classes_, a.log_prob = call.in<float>(1), a.d_scores = call.out<float>(0);
-    if (labels.dtype() == TENON_DTYPE_I64)
-      a.labels64 = labels.data<const int64_t>();
-    else
-      a.labels32 = labels.data<const int32_t>();
-    a.use_ignore = options_.use_ignore, a.ignore_index = options_.ignore_index;
+    a.log_prob = call.in<float>(1), a.d_scores = call.out<float>(0);
     const float* dloss = call.in<float>(0);
-    if (options_.reduction == Reduction::kNone)
-      a.row_scale = dloss;
+    if (reduction_ == Reduction::kNone)
+      a.position_scale = dloss;
     else
-      a.scale = options_.reduction == Reduction::kMean ? *dloss / static_cast<float>(counted) : *dloss;
+      a.scale = reduction_ == Reduction::kMean ? static_cast<float>(static_cast<double>(*dloss) / weight_sum) : *dloss;
     KernelPool pool(host(), error, threads_);
     routines().cross_entropy_grad(a, pool.parallel());
     return pool.code();
   }
 
  private:
-  LossOptions options_;
-  int64_t rows_ = 0, classes_ = 0;
+  static constexpr tenon_alias_pair kInPlace = {1, 0, TENON_ALIAS_MAY, 0};
 };
 
 }  // namespace
@@ -146,6 +144,8 @@ class CrossEntropyLossGrad : public CpuKernel {
 void AddCrossEntropyKernels(KernelList& kernels) {
   kernels.push_back(Def<CrossEntropyLoss>("", "SoftmaxCrossEntropyLoss", "cross_entropy"));
   kernels.push_back(Def<CrossEntropyLossGrad>("tenon", "SoftmaxCrossEntropyLossGrad", "cross_entropy_grad"));
+  kernels.push_back(Def<CrossEntropyLoss>("tenon", "SmoothedCrossEntropyLoss", "smoothed_cross_entropy"));
+  kernels.push_back(Def<CrossEntropyLossGrad>("tenon", "SmoothedCrossEntropyLossGrad", "smoothed_cross_entropy_grad"));
 }
 
 }  // namespace tenon::cpu

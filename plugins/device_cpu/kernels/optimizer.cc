@@ -176,6 +176,60 @@ class Lamb : public Optimizer {
   double beta1_ = 0.9, beta2_ = 0.999;
 };
 
+// (weight, start, sums, gradients) -> sums.
+class Accumulate : public Optimizer {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsUpdate(query, 2, reason); }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    scalars_ = 2;
+    count_ = query.attributes().Int("count", 0);
+    return TENON_OK;
+  }
+
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    KernelPool pool(host(), error, threads_);
+    const auto weight = static_cast<float>(ScalarOf(call.input(0)));
+    const bool start = ScalarOf(call.input(1)) != 0;
+    for (int64_t k = 0; k < count_; ++k) {
+      const float* sum = call.in<float>(static_cast<uint32_t>(2 + k));
+      const float* gradient = call.in<float>(static_cast<uint32_t>(2 + count_ + k));
+      routines().blend({sizes_[static_cast<size_t>(k)], start ? nullptr : sum, gradient,
+                        call.out<float>(static_cast<uint32_t>(k)), 1.0f, weight},
+                       pool.parallel());
+    }
+    return pool.code();
+  }
+};
+
+// (averages, parameters) -> averages.
+class MovingAverage : public Optimizer {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsUpdate(query, 0, reason); }
+
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    scalars_ = 0;
+    count_ = query.attributes().Int("count", 0);
+    decay_ = query.attributes().Float("decay", 0);
+    return TENON_OK;
+  }
+
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    KernelPool pool(host(), error, threads_);
+    for (int64_t k = 0; k < count_; ++k) {
+      const float* average = call.in<float>(static_cast<uint32_t>(k));
+      const float* parameter = call.in<float>(static_cast<uint32_t>(count_ + k));
+      routines().blend({sizes_[static_cast<size_t>(k)], average, parameter, call.out<float>(static_cast<uint32_t>(k)),
+                        static_cast<float>(decay_), static_cast<float>(1 - decay_)},
+                       pool.parallel());
+    }
+    return pool.code();
+  }
+
+ private:
+  double decay_ = 0;
+};
+
 }  // namespace
 
 void AddOptimizerKernels(KernelList& kernels) {
@@ -184,6 +238,8 @@ void AddOptimizerKernels(KernelList& kernels) {
   kernels.push_back(Def<Adam>("tenon", "Adam", "adam", options));
   kernels.push_back(Def<Adam>("tenon", "AdamW", "adam_w", options));
   kernels.push_back(Def<Lamb>("tenon", "Lamb", "lamb", options));
+  kernels.push_back(Def<Accumulate>("tenon", "Accumulate", "accumulate", options));
+  kernels.push_back(Def<MovingAverage>("tenon", "MovingAverage", "moving_average", options));
 }
 
 }  // namespace tenon::cpu

@@ -29,6 +29,10 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddAttentionKernels(list);
     AddLayerNormKernels(list);
     AddGeluKernels(list);
+    AddGroupNormKernels(list);
+    AddRmsNormKernels(list);
+    AddPReluKernels(list);
+    AddClipFactorKernels(list);
     AddGatherKernels(list);
     AddDropoutKernels(list);
     AddPieceKernels(list);

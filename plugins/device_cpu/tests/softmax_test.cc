@@ -31,40 +31,44 @@ TEST(Softmax, AgreesWithDoublePrecision) {
       }
 }
 
+// Scores as rows, and with positions as neighbours.
 TEST(CrossEntropy, LossAndGradientAgreeWithDoublePrecision) {
   for (const Routines* r : AllRoutines())
-    for (int64_t columns : {1, 3, 10, 17}) {
-      const int64_t rows = 9;
-      const auto x = Random(rows * columns, 1, -5, 5), factor = Random(rows, 2, 0.5f, 1.5f);
-      Array<int64_t> labels(rows);
-      for (int64_t i = 0; i < rows; ++i) labels[i] = i * 7 % columns;
-      labels[4] = -100;
-      Array<float> loss(rows), log_prob(rows * columns), d(rows * columns), d2(rows * columns);
-      CrossEntropyArgs a;
-      a.rows = rows, a.columns = columns, a.scores = x.get(), a.labels64 = labels.get(), a.use_ignore = true;
-      a.ignore_index = -100, a.row_loss = loss.get(), a.log_prob = log_prob.get(), a.d_scores = d.get(),
-      a.scale = 0.25f;
-      a.row_scale = factor.get();
-      r->cross_entropy(a, Threads(1));
-      CrossEntropyGradArgs g;
-      g.rows = rows, g.columns = columns, g.log_prob = log_prob.get(), g.labels64 = labels.get(), g.use_ignore = true;
-      g.ignore_index = -100, g.scale = 0.25f, g.row_scale = factor.get(), g.d_scores = d2.get();
-      r->cross_entropy_grad(g, Threads(1));
-      for (int64_t i = 0; i < rows; ++i) {
-        double sum = 0;
-        for (int64_t c = 0; c < columns; ++c) sum += std::exp(double{x[i * columns + c]});
-        const bool ignored = labels[i] == -100;
-        const double want = ignored ? 0 : std::log(sum) - x[i * columns + labels[i]];
-        ASSERT_NEAR(loss[i], want, 2e-6 * (1 + want)) << r->isa;
-        for (int64_t c = 0; c < columns; ++c) {
-          ASSERT_NEAR(log_prob[i * columns + c], x[i * columns + c] - std::log(sum), 4e-6);
-          const double p = std::exp(double{x[i * columns + c]}) / sum - (c == labels[i] ? 1 : 0);
-          const double grad = ignored ? 0 : p * 0.25 * factor[i];
-          ASSERT_NEAR(d[i * columns + c], grad, 1e-6) << r->isa;
-          ASSERT_NEAR(d2[i * columns + c], grad, 1e-6) << r->isa;
-        }
-      }
-    }
+    for (int64_t classes : {1, 3, 10, 17})
+      for (int64_t area : {1, 5, 23})
+        for (bool weighted : {false, true})
+          for (float smoothing : {0.0f, 0.2f}) {
+            const int64_t images = 9, positions = images * area;
+            const auto x = Random(positions * classes, 1, -5, 5), factor = Random(positions, 2, 0.5f, 1.5f);
+            const auto weights = Random(classes, 3, 0.5f, 2.0f);
+            Array<int64_t> labels(positions);
+            for (int64_t i = 0; i < positions; ++i) labels[i] = i * 7 % classes;
+            labels[4] = -1;
+            Array<float> loss(positions), log_prob(x.size()), d(x.size());
+            const ClassShares shares{weighted ? weights.get() : nullptr, smoothing};
+            r->cross_entropy({images, classes, area, x.get(), labels.get(), shares, loss.get(), log_prob.get()},
+                             Threads(2));
+            r->cross_entropy_grad(
+                {images, classes, area, log_prob.get(), labels.get(), shares, 0.25f, factor.get(), d.get()},
+                Threads(2));
+            for (int64_t i = 0; i < positions; ++i) {
+              const auto at = [&](int64_t c) { return (i / area * classes + c) * area + i % area; };
+              const auto share = [&](int64_t c) {
+                const double hot = c == labels[i] ? 1 - double{smoothing} : 0;
+                return (weighted ? double{weights[c]} : 1.0) * (hot + smoothing / static_cast<double>(classes));
+              };
+              double sum = 0, whole = 0, want = 0;
+              for (int64_t c = 0; c < classes; ++c) sum += std::exp(double{x[at(c)]}), whole += share(c);
+              for (int64_t c = 0; c < classes; ++c) want += share(c) * (std::log(sum) - x[at(c)]);
+              const bool ignored = labels[i] < 0;
+              ASSERT_NEAR(loss[i], ignored ? 0 : want, 4e-6 * (1 + want)) << r->isa;
+              for (int64_t c = 0; c < classes; ++c) {
+                ASSERT_NEAR(log_prob[at(c)], x[at(c)] - std::log(sum), 4e-6) << r->isa;
+                const double slope = std::exp(double{x[at(c)]}) / sum * whole - share(c);
+                ASSERT_NEAR(d[at(c)], ignored ? 0 : slope * 0.25 * factor[i], 2e-6) << r->isa;
+              }
+            }
+          }
 }
 
 TEST(Softmax, NanStays) {
