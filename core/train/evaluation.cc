@@ -4,9 +4,9 @@
 
 namespace tenon {
 
-Result<MetricSet> EvaluateAll(StepRunner& runner, Loader& loader, const LossConfig& loss,
-                              const std::vector<std::string>& metrics) {
-  MetricSet set(metrics);
+namespace {
+
+Status AddAll(StepRunner& runner, Loader& loader, const LossConfig& loss, MetricSet* set) {
   TENON_TRY(loader.Start(0));
   const auto next = [&]() -> Result<const Batch*> {
     const ActivityScope wait(runner.variables().device().activity(), ActivityKind::kDataWait);
@@ -14,10 +14,29 @@ Result<MetricSet> EvaluateAll(StepRunner& runner, Loader& loader, const LossConf
   };
   while (true) {
     TENON_ASSIGN(const Batch* batch, next());
-    if (batch == nullptr) return set;
+    if (batch == nullptr) return {};
     TENON_ASSIGN(const StepRunner::Evaluation result, runner.Evaluate(*batch));
-    TENON_TRY(set.Add(result, *batch, CountedWeight(loss, batch->labels)));
+    TENON_TRY(set->Add(result, *batch, CountedWeight(loss, batch->labels)));
   }
+}
+
+}  // namespace
+
+Status SumOverRanks(Communicator& ranks, MetricSet* set) {
+  const std::vector<double> mine = set->Sums();
+  TENON_ASSIGN_WHILE(const std::vector<double> all, ranks.AllGatherNow(std::span(mine)),
+                     "adding up the metrics of {} ranks", ranks.size());
+  std::vector<double> sums(mine.size());
+  for (std::size_t i = 0; i < all.size(); ++i) sums[i % sums.size()] += all[i];
+  return set->SetSums(sums);
+}
+
+Result<MetricSet> EvaluateAll(StepRunner& runner, Loader& loader, const LossConfig& loss, const MetricPlan& plan,
+                              Communicator* ranks) {
+  MetricSet set(plan.names, plan.classes);
+  TENON_TRY(AddAll(runner, loader, loss, &set));
+  if (ranks != nullptr) TENON_TRY(SumOverRanks(*ranks, &set));
+  return set;
 }
 
 }  // namespace tenon

@@ -58,7 +58,7 @@ std::string ConfusionMatrix::ToCsv() const {
   return text;
 }
 
-MetricSet::MetricSet(const std::vector<std::string>& names) : names_(names) {
+MetricSet::MetricSet(const std::vector<std::string>& names, std::int64_t classes) : names_(names) {
   for (const std::string& name : names_) {
     if (const auto k = TopKOf(name)) ks_.push_back(*k);
     wants_matrix_ = wants_matrix_ || name == "f1_macro" || name == "f1_micro" || name == "confusion_matrix";
@@ -67,6 +67,12 @@ MetricSet::MetricSet(const std::vector<std::string>& names) : names_(names) {
   }
   wants_classes_ = wants_classes_ || wants_matrix_ || !ks_.empty();
   among_.assign(ks_.size(), 0);
+  SetClasses(classes);
+}
+
+void MetricSet::SetClasses(std::int64_t classes) {
+  matrix_.classes = classes;
+  matrix_.counts.assign(wants_matrix_ ? static_cast<std::size_t>(classes * classes) : 0, 0);
 }
 
 Status MetricSet::Add(const StepRunner::Evaluation& result, const Batch& batch, double weight) {
@@ -84,10 +90,7 @@ Status MetricSet::AddClasses(const Tensor& output, const Tensor& labels) {
     TENON_INVALID_IF(label >= classes, "A label is {}; the network has {} classes.", label, classes);
   }
   const std::int64_t inner = axis > 1 ? 1 : labels.elements() / std::max<std::int64_t>(1, labels.shape().dim(0));
-  if (matrix_.classes != classes) {
-    matrix_.classes = classes;
-    matrix_.counts.assign(wants_matrix_ ? static_cast<std::size_t>(classes * classes) : 0, 0);
-  }
+  if (matrix_.classes != classes) SetClasses(classes);
   ForFloating(output.dtype(), [&]<class T>() {
     const T* scores = output.data<T>();
     for (std::int64_t i = 0; i < labels.elements(); ++i) {
@@ -119,6 +122,31 @@ void MetricSet::AddDifferences(const Tensor& output, const Tensor& labels) {
     squared_ += difference * difference;
   }
   differences_ += got.elements();
+}
+
+template <class Self, class Fn>
+void MetricSet::ForEachSum(Self& self, Fn fn) {
+  for (auto* sum : {&self.loss_, &self.loss_weight_, &self.absolute_, &self.squared_}) fn(*sum);
+  for (auto* count : {&self.decisions_, &self.right_, &self.differences_}) fn(*count);
+  for (auto& count : self.among_) fn(count);
+  for (auto& count : self.matrix_.counts) fn(count);
+}
+
+std::vector<double> MetricSet::Sums() const {
+  std::vector<double> sums;
+  ForEachSum(*this, [&](const auto& sum) { sums.push_back(static_cast<double>(sum)); });
+  return sums;
+}
+
+Status MetricSet::SetSums(std::span<const double> sums) {
+  std::size_t count = 0;
+  ForEachSum(*this, [&](const auto&) { ++count; });
+  if (sums.size() != count)
+    return Error(Code::kInternal, "The metrics of this evaluation are made of {} sums, but {} are given.", count,
+                 sums.size());
+  auto next = sums.begin();
+  ForEachSum(*this, [&](auto& sum) { sum = static_cast<std::decay_t<decltype(sum)>>(*next++); });
+  return {};
 }
 
 std::map<std::string, double> MetricSet::Values() const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,17 +39,29 @@ struct ConfusionMatrix {
 // Classes stand on the axis that ClassAxis names; labels below 0 are passed over.
 class MetricSet {
  public:
-  explicit MetricSet(const std::vector<std::string>& names);
+  // `classes`: of the network's output; 0: as the first batch has.
+  explicit MetricSet(const std::vector<std::string>& names, std::int64_t classes = 0);
 
   // `weight`: what the batch counts in the loss (CountedWeight).
   Status Add(const StepRunner::Evaluation& result, const Batch& batch, double weight);
   std::map<std::string, double> Values() const;
+
+  // All that was added, as numbers of which each is a sum: those of several sets with the same names and classes may be added
+  // up, and give the set of all their batches. Counts are exact up to 2^53.
+  std::vector<double> Sums() const;
+  // Takes such sums in place of its own. INTERNAL when there are more or fewer than Sums() has.
+  Status SetSums(std::span<const double> sums);
+
   bool has_matrix() const { return wants_matrix_; }
   const ConfusionMatrix& matrix() const { return matrix_; }
 
  private:
   Status AddClasses(const Tensor& output, const Tensor& labels);
   void AddDifferences(const Tensor& output, const Tensor& labels);
+  void SetClasses(std::int64_t classes);
+  // Calls `fn` with every sum, in one order.
+  template <class Self, class Fn>
+  static void ForEachSum(Self& self, Fn fn);
 
   std::vector<std::string> names_;
   std::vector<std::int64_t> ks_;  // of the top_K metrics

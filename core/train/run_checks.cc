@@ -127,7 +127,9 @@ Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const
   TENON_TRY(CheckLayerPatterns(config, trial.graph));
   RunFacts facts;
   TENON_ASSIGN(facts.plan, PlanParameters(config, trial.graph, trial.build.parameters));
-  TENON_ASSIGN(facts.metrics, MetricsOf(config, labels, output));
+  TENON_ASSIGN(facts.metrics.names, MetricsOf(config, labels, output));
+  if (labels.dtype == DType::kI64 && output.shape.rank() >= 2)
+    facts.metrics.classes = output.shape[ClassAxis(output.shape, labels.shape)].value();
   facts.variables = trial.build.initial;
   return facts;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/data/open_data.h"
+#include "core/train/evaluation.h"
 #include "core/train/network.h"
 #include "core/train/parameter_plan.h"
 #include "core/train/run_config.h"
@@ -15,7 +16,7 @@ namespace tenon {
 struct RunFacts {
   ParameterPlan plan;
   std::map<std::string, InitialTensor> variables;  // parameters and running statistics
-  std::vector<std::string> metrics;                // of its evaluations
+  MetricPlan metrics;                              // of its evaluations
 };
 
 // Network, loss, labels, metrics and patterns against the data, for every batch size of an epoch and of the evaluations: shapes, classes that the

@@ -14,6 +14,11 @@ bool Exists(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
+std::string WithoutSlash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
 bool HoldsRun(const fs::path& folder) {
   return Exists(folder / "config.yaml") || Exists(folder / "summary.json") || Exists(folder / "metrics.jsonl");
 }
@@ -34,10 +39,21 @@ Result<std::string> MoveAside(const fs::path& folder) {
 
 }  // namespace
 
+Result<RunFolder> RunFolder::Open(const std::string& path, bool keep, Communicator& ranks) {
+  RunFolder folder;
+  if (ranks.rank() == 0) {
+    TENON_ASSIGN(folder, Open(path, keep));
+  }
+  TENON_TRY_WHILE(ranks.Barrier(), "waiting for the output folder '{}'", path);
+  if (ranks.rank() == 0) return folder;
+  folder.path_ = fmt::format("{}/rank_{}", WithoutSlash(path), ranks.rank());
+  TENON_TRY_WHILE(MakeFolders(folder.path_), "making the folder '{}' of rank {}", folder.path_, ranks.rank());
+  return folder;
+}
+
 Result<RunFolder> RunFolder::Open(const std::string& path, bool keep) {
   RunFolder folder;
-  folder.path_ = path;
-  while (folder.path_.size() > 1 && folder.path_.back() == '/') folder.path_.pop_back();
+  folder.path_ = WithoutSlash(path);
   std::error_code ignored;
   if (Exists(folder.path_) && !fs::is_directory(folder.path_, ignored))
     return Error(Code::kAlreadyExists, "The output folder '{}' is a file.", folder.path_);

@@ -26,6 +26,18 @@ Status CheckSame(const RunState& state, std::string_view name, std::int64_t mine
   return {};
 }
 
+// The samples of a step, whatever the number of ranks that share it.
+Status CheckBatch(const RunState& state, std::int64_t batch, std::int64_t ranks) {
+  if (ranks == 1) return CheckSame(state, "train.batch", batch, "a batch of");
+  const auto theirs = Extra<std::int64_t>(state, "train.batch");
+  TENON_INVALID_IF(
+      theirs && *theirs != ranks * batch,
+      "The checkpoint is of a run with {} samples a step; this run has {} ({} ranks of 'data.batch' {}): its "
+      "place in the epoch would be another.",
+      *theirs, ranks * batch, ranks, batch);
+  return {};
+}
+
 // As the file has it: "{test: 0.1, validation: every_5}".
 std::string TextOf(const SplitConfig& split) {
   const auto part = [](std::int64_t every, double fraction) {
@@ -86,7 +98,7 @@ void RunPosition::NextEpoch() {
 }
 
 Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position, StepRunner& runner,
-                            const LossScaler& scaler, const EarlyStop* stop) {
+                            const LossScaler& scaler, const EarlyStop* stop, std::int64_t ranks) {
   RunState state;
   if (scaler.on()) state.scaler = scaler.state();
   TENON_TRY(AddTensors(runner, runner.ParameterNames(), &state.parameters));
@@ -98,7 +110,7 @@ Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position
   state.learning_rate = position.learning_rate;
   if (const auto* sgd = std::get_if<SgdConfig>(&config.optimizer); sgd != nullptr && sgd->momentum != 0)
     state.momentum = sgd->momentum;
-  state.extra.push_back({"train.batch", Tensor::Scalar(config.data.batch)});
+  state.extra.push_back({"train.batch", Tensor::Scalar(ranks * config.data.batch)});
   if (config.train.accumulate > 1) state.extra.push_back({"train.accumulate", Tensor::Scalar(config.train.accumulate)});
   state.extra.push_back({kSplit, TensorOf(TextOf(config.data.split))});
   state.extra.push_back({"train.loss_sum", Tensor::Scalar(position.loss_sum)});
@@ -112,11 +124,11 @@ Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position
   return state;
 }
 
-Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state) {
+Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state, std::int64_t ranks) {
   TENON_INVALID_IF(state.seed != config.seed,
                    "The checkpoint is of a run with seed {}; this run has seed {}: its batches would differ.",
                    state.seed, config.seed);
-  TENON_TRY(CheckSame(state, "train.batch", config.data.batch, "a batch of"));
+  TENON_TRY(CheckBatch(state, config.data.batch, ranks));
   TENON_TRY(CheckSame(state, "train.accumulate", config.train.accumulate, "train.accumulate", 1));
   TENON_TRY(CheckSplit(state, config.data.split));
   RunPosition position;

@@ -213,7 +213,7 @@ Status TrainingRun::CheckEarlyStop() {
   if (!validation_loader_ && !test_loader_)
     return InvalidArgument("'train.early_stop' needs samples to evaluate on; 'data.split' or 'data.test' makes some.")
         .At(PlaceOf(config_.source, "train.early_stop").ToString());
-  const auto& measured = facts_.metrics;
+  const auto& measured = facts_.metrics.names;
   if (std::find(measured.begin(), measured.end(), early_stop_->metric()) != measured.end()) return {};
   return InvalidArgument("'train.early_stop.metric' is '{}', which does not go with labels that are values.",
                          early_stop_->metric())
@@ -497,7 +497,7 @@ Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
     if (test && value.first == "loss") summary.test_loss = value.second;
     if (test && value.first == "accuracy") summary.test_accuracy = value.second;
   }
-  const auto& wanted = facts_.metrics;
+  const auto& wanted = facts_.metrics.names;
   if (test && std::find(wanted.begin(), wanted.end(), "confusion_matrix") != wanted.end()) {
     const ConfusionMatrix& matrix = set.matrix();
     TENON_TRY(WriteFileAtomically(folder_->File("confusion_matrix.csv"), matrix.ToCsv()));
