@@ -28,14 +28,35 @@ using SwiGluLoops = BothTypes<SwiGluLoopsOf>;
 namespace tenon::ops::TENON_OPS_ISA {
 namespace {
 
+// Elements between two fetches. Memory is what the loops wait for: operands are fetched so many chunks before their use.
+constexpr int64_t kChunk = 64, kAhead = 8;
+
+template <class T>
+TENON_INLINE void FetchAhead(const T* chunk) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < kChunk; i += kLine) __builtin_prefetch(chunk + kAhead * kChunk + i);
+}
+
+// body(range) for chunk after chunk, and for what remains.
+template <class Body>
+TENON_INLINE void EachChunk(Range elements, const Body& body) {
+  int64_t first = elements.begin;
+  for (; first + kChunk <= elements.end; first += kChunk) body(Range{first, first + kChunk});
+  if (first < elements.end) body(Range{first, elements.end});
+}
+
 template <class T>
 void Forward(const SwiGluArgs<T>& a, Range elements) {
   const T *gate = a.gate, *up = a.up;
   T* y = a.y;
-  TENON_SIMD for (int64_t i = elements.begin; i < elements.end; ++i) {
-    const float g = Load(gate[i]);
-    Store(y[i], g * Sigmoid(g) * Load(up[i]));
-  }
+  EachChunk(elements, [=](Range chunk) {
+    FetchAhead(gate + chunk.begin);
+    FetchAhead(up + chunk.begin);
+    TENON_SIMD for (int64_t i = chunk.begin; i < chunk.end; ++i) {
+      const float g = Load(gate[i]);
+      Store(y[i], g * Sigmoid(g) * Load(up[i]));
+    }
+  });
 }
 
 // dUp = dY silu(g), dGate = dY Up (s + g s (1 - s)) with s = sigmoid(g).
@@ -43,11 +64,16 @@ template <class T>
 void Backward(const SwiGluArgs<T>& a, Range elements) {
   const T *gate = a.gate, *up = a.up, *dy = a.dy;
   T *d_gate = a.d_gate, *d_up = a.d_up;
-  TENON_SIMD for (int64_t i = elements.begin; i < elements.end; ++i) {
-    const float g = Load(gate[i]), d = Load(dy[i]), s = Sigmoid(g), silu = g * s;
-    Store(d_gate[i], d * Load(up[i]) * (s + silu * (1.0f - s)));
-    Store(d_up[i], d * silu);
-  }
+  EachChunk(elements, [=](Range chunk) {
+    FetchAhead(gate + chunk.begin);
+    FetchAhead(up + chunk.begin);
+    FetchAhead(dy + chunk.begin);
+    TENON_SIMD for (int64_t i = chunk.begin; i < chunk.end; ++i) {
+      const float g = Load(gate[i]), d = Load(dy[i]), s = Sigmoid(g), silu = g * s;
+      Store(d_gate[i], d * Load(up[i]) * (s + silu * (1.0f - s)));
+      Store(d_up[i], d * silu);
+    }
+  });
 }
 
 }  // namespace
