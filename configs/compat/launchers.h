@@ -73,6 +73,29 @@ inline constexpr char kTopologyTimeout[] = "MS_TOPO_TIMEOUT MS_CLUSTER_TIMEOUT";
 inline constexpr char kNodeTimeout[] = "MS_NODE_TIMEOUT";
 inline constexpr char kRetryTimeout[] = "MS_HEARTBEAT_RETRY_TIMEOUT";
 
+// What msrun sets besides, for programs that were written for the original or for torchrun.
+inline constexpr char kRankTable[] = "RANK_TABLE_FILE";
+inline constexpr char kSimulation[] = "MS_SIMULATION_LEVEL";
+struct Exported {
+  const char* meaning;  // as core/launch/worker_environment.cc knows it
+  const char* variables;
+};
+inline constexpr Exported kExported[] = {
+    {"rank", "RANK_ID MS_NODE_ID RANK"},
+    {"size", "RANK_SIZE MS_WORKER_NUM WORLD_SIZE"},
+    {"local_rank", "DEVICE_ID LOCAL_RANK"},
+    {"local_size", "LOCAL_WORLD_SIZE"},
+    {"node", "GROUP_RANK"},
+    {"address", "MS_SCHED_HOST MASTER_ADDR"},
+    {"port", "MS_SCHED_PORT"},
+    // A program written for torchrun lets rank 0 listen itself, beside the scheduler.
+    {"next_port", "MASTER_PORT"},
+    {"topology_timeout", "MS_TOPO_TIMEOUT"},
+    {"job", "TENON_JOB_ID"},
+    {"generation", "TENON_GENERATION TORCHELASTIC_RESTART_COUNT"},
+    {"max_restarts", "TORCHELASTIC_MAX_RESTARTS"},
+};
+
 // Address that a worker tells the others, where it has several.
 inline constexpr char kOwnAddress[] = "MS_WORKER_IP";
 

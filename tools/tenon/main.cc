@@ -6,6 +6,9 @@
 #include "tools/tenon/ckpt.h"
 #include "tools/tenon/config.h"
 #include "tools/tenon/doctor.h"
+#include "tools/tenon/doctor_barrier.h"
+#include "tools/tenon/doctor_env.h"
+#include "tools/tenon/doctor_net.h"
 #include "tools/tenon/graph.h"
 #include "tools/tenon/op.h"
 #include "tools/tenon/op_build.h"
@@ -199,6 +202,27 @@ void AddDoctor(CLI::App& app, Command& command) {
   AddRepeated(*plugins, "--plugin-dir", options->plugin_dirs, "DIR", "Look for plugins here first; may be repeated.");
   plugins->add_flag("--json", options->json, "Print JSON.");
   plugins->callback([options, &command] { command = [options] { return RunDoctorPlugins(*options); }; });
+
+  CLI::App* barrier = group->add_subcommand("barrier", "Meet the other ranks of a launcher and pass one barrier.");
+  const auto barrier_options = std::make_shared<DoctorBarrierOptions>();
+  barrier->add_option("--timeout", barrier_options->timeout, "Seconds to wait for the others at the barrier.")
+      ->check(CLI::PositiveNumber);
+  barrier->callback(
+      [barrier_options, &command] { command = [barrier_options] { return RunDoctorBarrier(*barrier_options); }; });
+
+  CLI::App* net = group->add_subcommand("net", "Say what is wrong between the ranks of a launcher, or on the way to one.");
+  const auto net_options = std::make_shared<DoctorNetOptions>();
+  net->add_option("--address", net_options->address, "Look at the rendezvous of this host from outside.");
+  net->add_option("--port", net_options->port, "Its port.")->check(CLI::Range(1, 65535));
+  net->add_option("--comm", net_options->comm, "The collective plugin, as in `parallel.comm`.");
+  AddRepeated(*net, "--plugin-dir", net_options->plugin_dirs, "DIR", "Look for plugins here first; may be repeated.");
+  net->add_option("--timeout", net_options->timeout, "Seconds for each step.")->check(CLI::PositiveNumber);
+  net->callback([net_options, &command] { command = [net_options] { return RunDoctorNet(*net_options); }; });
+
+  CLI::App* env = group->add_subcommand("env", "Look for mixed installations, wrong libraries and missing tools.");
+  const auto env_options = std::make_shared<DoctorEnvOptions>();
+  env->add_flag("--json", env_options->json, "Print JSON.");
+  env->callback([env_options, &command] { command = [env_options] { return RunDoctorEnv(*env_options); }; });
 }
 
 }  // namespace

@@ -495,6 +495,11 @@ bool Board::WaitAllLeft(std::uint64_t timeout_ns) const {
   return changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [&] { return left_ == options_.size; });
 }
 
+bool Board::AnyonePresent() const {
+  const std::lock_guard lock(mutex_);
+  return members_.size() > left_;
+}
+
 std::string Board::Describe() const {
   const std::lock_guard lock(mutex_);
   return fmt::format("Tenon {}, job '{}', start {}, {} of {} ranks are here", options_.version, options_.job,

@@ -45,6 +45,7 @@ class Server {
   virtual std::uint16_t port() const = 0;
   virtual Status failure() const = 0;
   virtual bool WaitAllLeft(std::uint64_t timeout_ns) const = 0;
+  virtual bool AnyonePresent() const = 0;  // a rank that has come and not left
   // Tells all ranks how a rank ended: "was ended by SIGKILL (killed)".
   virtual void AbortRank(std::uint32_t rank, const std::string& what_happened) = 0;
   virtual std::vector<std::string> ValuesUnder(const std::string& prefix) const = 0;

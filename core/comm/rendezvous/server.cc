@@ -131,6 +131,7 @@ class GrpcServer final : public Server {
   std::uint16_t port() const override { return port_; }
   Status failure() const override { return board_.failure(); }
   bool WaitAllLeft(std::uint64_t timeout_ns) const override { return board_.WaitAllLeft(timeout_ns); }
+  bool AnyonePresent() const override { return board_.AnyonePresent(); }
   void AbortRank(std::uint32_t rank, const std::string& what_happened) override {
     board_.AbortRank(rank, what_happened);
   }

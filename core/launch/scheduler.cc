@@ -1,0 +1,227 @@
+#include "core/launch/scheduler.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "core/base/text.h"
+#include "core/comm/step_report.h"
+#include "core/platform/process.h"
+#include "core/platform/spawn.h"
+
+namespace tenon {
+namespace {
+
+constexpr std::uint64_t kLookNs = 20'000'000;
+constexpr std::int64_t kReportNs = 1'000'000'000;
+
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  return text;
+}
+
+// Lines from a descriptor that does not wait. False at its end.
+bool ReadLines(int descriptor, std::string& buffer, std::vector<std::string>& lines) {
+  char chunk[4096];
+  ssize_t count = 0;
+  while ((count = read(descriptor, chunk, sizeof(chunk))) > 0) buffer.append(chunk, static_cast<std::size_t>(count));
+  for (std::size_t end = buffer.find('\n'); end != std::string::npos; end = buffer.find('\n')) {
+    lines.push_back(buffer.substr(0, end));
+    buffer.erase(0, end + 1);
+  }
+  return count < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+void WriteAll(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = write(descriptor, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+// The child: serves until nobody needs it.
+class Process {
+ public:
+  Process(Scheduler::Options options, int in, int out) : options_(std::move(options)), in_(in), out_(out) {}
+
+  int Run() {
+    std::FILE* log = std::fopen(options_.log_file.c_str(), options_.serve.generation == 0 ? "w" : "a");
+    options_.serve.log = [log](LogLevel level, const std::string& text) {
+      if (log == nullptr) return;
+      static const char* const kNames[] = {"DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"};
+      std::fprintf(log, "[%s] %s\n", kNames[static_cast<int>(level)], text.c_str());
+      std::fflush(log);
+    };
+    const Result<const rendezvous::Library*> library = rendezvous::OpenLibrary();
+    if (!library.ok()) return Refuse(library.status());
+    Result<std::unique_ptr<rendezvous::Server>> server = (*library)->serve(options_.serve);
+    if (!server.ok()) return Refuse(server.status());
+    Say("ready\n");
+    Serve(**server);
+    server->reset();
+    // Threads of the network library may still wind down: no destructors of the process.
+    if (log != nullptr) std::fflush(log);
+    _exit(0);
+  }
+
+ private:
+  void Say(const std::string& text) const { WriteAll(out_, text); }
+  int Refuse(const Status& status) {
+    Say("refused " + OneLine(status.message()) + "\n");
+    options_.serve.log(LogLevel::kError, status.ToString());
+    return 1;
+  }
+
+  void Serve(rendezvous::Server& server) {
+    std::int64_t next_report = MonotonicNs() + kReportNs;
+    bool told = false;
+    for (;;) {
+      const bool all_left = server.WaitAllLeft(kLookNs);
+      Listen(server);
+      if (!told && !server.failure().ok()) {
+        told = true;
+        Say(fmt::format("failed {}\n", OneLine(server.failure().message())));
+        failed_at_ = MonotonicNs();
+      }
+      if (MonotonicNs() >= next_report) {
+        next_report = MonotonicNs() + kReportNs;
+        Report(server);
+      }
+      if (all_left) break;
+      if (done_ && (told || !server.AnyonePresent())) break;
+      // Nobody watches: a failed run needs it no longer than its ranks take to hear of it.
+      if (!options_.attended && told && MonotonicNs() - failed_at_ > 5'000'000'000) break;
+    }
+    Report(server);
+  }
+
+  void Listen(rendezvous::Server& server) {
+    if (!options_.attended) return;
+    std::vector<std::string> lines;
+    ReadLines(in_, buffer_, lines);
+    for (const std::string& line : lines) {
+      std::uint32_t number = 0;
+      const std::size_t space = line.find(' ');
+      const char* begin = line.data() + std::min(space, line.size() - 1) + 1;
+      const auto end = std::from_chars(begin, line.data() + line.size(), number);
+      if (line == "done") {
+        done_ = true;
+      } else if (line.rfind("lost", 0) == 0 && end.ec == std::errc()) {
+        server.AbortRank(number, std::string(Trim(end.ptr)));
+      }
+    }
+  }
+
+  void Report(rendezvous::Server& server) {
+    std::vector<StepReport> reports;
+    for (const std::string& value : server.ValuesUnder(kStepReportPrefix)) {
+      const Result<StepReport> report = DecodeStepReport(value);
+      if (report.ok()) reports.push_back(*report);
+    }
+    for (const std::string& line : NotableSteps(reports)) {
+      if (line == last_report_) continue;
+      last_report_ = line;
+      options_.serve.log(LogLevel::kWarning, line);
+      Say("slow " + OneLine(line) + "\n");
+    }
+  }
+
+  Scheduler::Options options_;
+  int in_, out_;
+  std::string buffer_, last_report_;
+  bool done_ = false;
+  std::int64_t failed_at_ = 0;
+};
+
+// Descriptors of a pipe; those of the launcher are not inherited by workers, and do not wait.
+bool MakePipe(int (&ends)[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0; }
+
+}  // namespace
+
+Result<Scheduler> Scheduler::Start(const Options& options) {
+  int down[2] = {-1, -1}, up[2] = {-1, -1};
+  if (!MakePipe(down) || !MakePipe(up))
+    return Error(Code::kResourceExhausted, "A pipe to the scheduler cannot be made: {}.", std::strerror(errno));
+  const pid_t parent = getpid();
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0);
+    BecomeChild(options.attended ? SIGKILL : 0, parent);
+    std::signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_NAME, "msrun-scheduler");
+    close(down[1]);
+    close(up[0]);
+    _exit(Process(options, down[0], up[1]).Run());
+  }
+  close(down[0]);
+  close(up[1]);
+  if (child < 0) return Error(Code::kResourceExhausted, "The scheduler cannot be started: {}.", std::strerror(errno));
+  setpgid(child, child);
+  Scheduler scheduler;
+  scheduler.process_ = child;
+  scheduler.to_ = down[1];
+  scheduler.from_ = up[0];
+  return scheduler;
+}
+
+Scheduler& Scheduler::operator=(Scheduler&& other) noexcept {
+  std::swap(process_, other.process_);
+  std::swap(to_, other.to_);
+  std::swap(from_, other.from_);
+  std::swap(buffer_, other.buffer_);
+  return *this;
+}
+
+Scheduler::~Scheduler() {
+  if (to_ >= 0) close(to_);
+  if (from_ >= 0) close(from_);
+}
+
+std::vector<Scheduler::News> Scheduler::Read() {
+  std::vector<std::string> lines;
+  if (from_ >= 0 && !ReadLines(from_, buffer_, lines)) {
+    close(from_);
+    from_ = -1;
+  }
+  std::vector<News> news;
+  for (const std::string& line : lines) {
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const std::string word = line.substr(0, space);
+    News one{News::Kind::kReady, std::nullopt, space < line.size() ? line.substr(space + 1) : ""};
+    if (word == "refused") one.kind = News::Kind::kRefused;
+    if (word == "failed") one.kind = News::Kind::kFailed;
+    if (word == "slow") one.kind = News::Kind::kSlow;
+    // "rank 2 on 'host' ...": messages of the board begin with the rank that they are about.
+    std::uint32_t rank = 0;
+    if (one.text.rfind("rank ", 0) == 0 &&
+        std::from_chars(one.text.data() + 5, one.text.data() + one.text.size(), rank).ec == std::errc())
+      one.rank = rank;
+    news.push_back(std::move(one));
+  }
+  return news;
+}
+
+void Scheduler::Send(const std::string& line) {
+  if (to_ >= 0) WriteAll(to_, line);
+}
+
+void Scheduler::TellLost(std::uint32_t rank, const std::string& what_happened) {
+  Send(fmt::format("lost {} {}\n", rank, OneLine(what_happened)));
+}
+
+void Scheduler::TellDone() { Send("done\n"); }
+
+}  // namespace tenon
