@@ -14,7 +14,8 @@ std::optional<std::string> GetEnv(const char* name) {
 
 std::vector<std::string> Environment() {
   std::vector<std::string> variables;
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) variables.emplace_back(*variable);
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    variables.emplace_back(*variable);
   return variables;
 }
 

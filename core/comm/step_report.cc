@@ -47,19 +47,22 @@ std::vector<std::string> NotableSteps(std::span<const StepReport> reports) {
   for (const StepReport& report : reports) {
     const double times = static_cast<double>(report.own_ns()) / static_cast<double>(std::max<std::int64_t>(median, 1));
     if (times <= kSlow) continue;
-    lines.push_back(fmt::format(
-        "rank {} is slow: {:.1f} ms of its own per step, {:.1f} times the median of {:.1f} ms (data {:.1f} ms, compute {:.1f} "
-        "ms, waiting {:.1f} ms), at step {}. The others wait for it.",
-        report.rank, Ms(report.own_ns()), times, Ms(median), Ms(report.data_ns), Ms(report.compute_ns), Ms(report.wait_ns),
-        report.step));
+    lines.push_back(
+        fmt::format("rank {} is slow: {:.1f} ms of its own per step, {:.1f} times the median of {:.1f} ms (data {:.1f} "
+                    "ms, compute {:.1f} "
+                    "ms, waiting {:.1f} ms), at step {}. The others wait for it.",
+                    report.rank, Ms(report.own_ns()), times, Ms(median), Ms(report.data_ns), Ms(report.compute_ns),
+                    Ms(report.wait_ns), report.step));
   }
   if (!lines.empty()) return lines;
   for (const StepReport& report : reports) {
-    const double share = static_cast<double>(report.wait_ns) / static_cast<double>(std::max<std::int64_t>(report.step_ns(), 1));
+    const double share =
+        static_cast<double>(report.wait_ns) / static_cast<double>(std::max<std::int64_t>(report.step_ns(), 1));
     if (share <= kMuchCommunication) continue;
-    lines.push_back(fmt::format("rank {} spends {:.0f} % of a step on communication ({:.1f} of {:.1f} ms, at step {}). More "
-                                "than 20 % is worth looking at.",
-                                report.rank, share * 100, Ms(report.wait_ns), Ms(report.step_ns()), report.step));
+    lines.push_back(
+        fmt::format("rank {} spends {:.0f} % of a step on communication ({:.1f} of {:.1f} ms, at step {}). More "
+                    "than 20 % is worth looking at.",
+                    report.rank, share * 100, Ms(report.wait_ns), Ms(report.step_ns()), report.step));
   }
   return lines;
 }

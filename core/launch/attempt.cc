@@ -25,6 +25,7 @@ namespace {
 constexpr std::int64_t kMs = 1'000'000;
 // After a first failure the others end by themselves, and say what they saw, within this time.
 constexpr std::int64_t kOwnEndNs = 1'000 * kMs;
+constexpr int kNewsMs = 50;
 constexpr std::int64_t kFollowNs = 50 * kMs;
 
 void Say(const std::string& line) {
@@ -62,8 +63,9 @@ Attempt::Attempt(const LaunchPlan& plan, const JobFacts& facts, int signals, Log
 Status Attempt::StartScheduler() {
   Scheduler::Options options;
   TENON_ASSIGN(options.serve.limits, RendezvousLimits());
-  options.serve.limits.topology_ns =
-      plan_.options.cluster_time_out < 0 ? 0 : static_cast<std::uint64_t>(plan_.options.cluster_time_out) * 1'000'000'000;
+  options.serve.limits.topology_ns = plan_.options.cluster_time_out < 0
+                                         ? 0
+                                         : static_cast<std::uint64_t>(plan_.options.cluster_time_out) * 1'000'000'000;
   options.serve.address = plan_.options.master_addr;
   options.serve.port = facts_.port;
   options.serve.size = static_cast<std::uint32_t>(plan_.options.worker_num);
@@ -82,7 +84,8 @@ Status Attempt::StartWorkers() {
     const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (facts_.generation == 0 ? O_TRUNC : 0);
     const int log = open(worker.plan.log.c_str(), flags, 0644);
     if (log < 0)
-      return Error(Code::kPermissionDenied, "The log '{}' cannot be written: {}.", worker.plan.log, std::strerror(errno));
+      return Error(Code::kPermissionDenied, "The log '{}' cannot be written: {}.", worker.plan.log,
+                   std::strerror(errno));
     SpawnOptions spawn;
     spawn.arguments = plan_.command;
     spawn.environment = WorkerEnvironment(plan_, worker.plan, facts_, inherited);
@@ -94,9 +97,10 @@ Status Attempt::StartWorkers() {
     if (!started.ok()) return started.status();
     worker.process = *started;
     if (worker.plan.tailed) follower_.Follow(worker.plan.log, worker.plan.rank);
-    Say(fmt::format("Start worker process with rank id:{}, log file:{}. Environment variable [RANK_ID={}] is exported. Execute "
-                    "command: {}",
-                    worker.plan.rank, worker.plan.log, worker.plan.rank, SpellCommand(plan_.command)));
+    Say(fmt::format(
+        "Start worker process with rank id:{}, log file:{}. Environment variable [RANK_ID={}] is exported. Execute "
+        "command: {}",
+        worker.plan.rank, worker.plan.log, worker.plan.rank, SpellCommand(plan_.command)));
   }
   return Status();
 }
@@ -121,7 +125,8 @@ Result<AttemptResult> Attempt::Run() {
 }
 
 bool Attempt::AllEnded() const {
-  return std::all_of(workers_.begin(), workers_.end(), [](const WorkerState& worker) { return worker.end.has_value(); });
+  return std::all_of(workers_.begin(), workers_.end(),
+                     [](const WorkerState& worker) { return worker.end.has_value(); });
 }
 
 void Attempt::Watch() {
@@ -210,7 +215,9 @@ void Attempt::NoticeWorker(WorkerState& worker, int status) {
     Say(fmt::format("Worker process {} exit with exception. Error code: {}.", worker.process, WEXITSTATUS(status)));
   }
   if (end.by_us) return;
-  // What a rank said before it ended is the better cause.
+  // What a rank said before it ended is the better cause, and it may still be on its way.
+  pollfd news{scheduler_.descriptor(), POLLIN, 0};
+  if (!failed_ && scheduler_lives_ && WIFEXITED(status)) poll(&news, 1, kNewsMs);
   ReadNews();
   Fail(fmt::format("rank {} (process {}): {}", rank, worker.process, end.Describe()), rank);
   if (scheduler_lives_) scheduler_.TellLost(rank, fmt::format("failed first: {}", end.Describe()));

@@ -36,9 +36,9 @@ struct WorkerState {
 // Everything that one start of the job needs to know at its end.
 struct AttemptResult {
   bool good = false;
-  bool interrupted = false;  // by a signal to the launcher
-  int signal = 0;            // that one
-  std::string cause;         // of the first failure, a sentence without its last stop
+  bool interrupted = false;                 // by a signal to the launcher
+  int signal = 0;                           // that one
+  std::string cause;                        // of the first failure, a sentence without its last stop
   std::optional<std::uint32_t> first_rank;  // that failed; nothing: none of the job, or not known
   std::vector<WorkerState> workers;
 };

@@ -13,7 +13,8 @@ using Json = nlohmann::json;
 using CoreLists = std::vector<std::vector<int>>;
 
 // "0-3" or "5".
-Status AddCores(const std::string& flag, const std::string& range, const std::vector<int>& usable, std::vector<int>& cores) {
+Status AddCores(const std::string& flag, const std::string& range, const std::vector<int>& usable,
+                std::vector<int>& cores) {
   const std::vector<std::string> ends = Split(range, '-');
   int first = 0, last = 0;
   const auto read = [](const std::string& digits, int& number) {
@@ -41,7 +42,8 @@ Result<CoreLists> ReadLists(const std::string& flag, const std::string& text, st
     std::size_t index = 0;
     const std::string_view digits = std::string_view(name).substr(std::min<std::size_t>(6, name.size()));
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (name.rfind("device", 0) != 0 || error != std::errc() || end != digits.data() + digits.size() || index >= workers)
+    if (name.rfind("device", 0) != 0 || error != std::errc() || end != digits.data() + digits.size() ||
+        index >= workers)
       return InvalidArgument("{}: '{}' is not one of device0 to device{}.", flag, name, workers - 1);
     if (!ranges.is_array()) return InvalidArgument("{}: '{}' is not a list of ranges.", flag, name);
     for (const Json& range : ranges) {

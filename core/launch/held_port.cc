@@ -52,9 +52,10 @@ int ClaimName(std::uint16_t port) {
 }
 
 Status Taken(std::uint16_t port, const char* who) {
-  return Error(Code::kUnavailable,
-               "Port {} of --master_port is taken by {}. No worker was started. Choose another port, or 0 for a free one.",
-               port, who);
+  return Error(
+      Code::kUnavailable,
+      "Port {} of --master_port is taken by {}. No worker was started. Choose another port, or 0 for a free one.", port,
+      who);
 }
 
 }  // namespace

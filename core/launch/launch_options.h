@@ -24,7 +24,7 @@ struct LaunchOptions {
   std::string rank_table_file;
   std::string tail_worker_log = "-1";
   std::int64_t max_restarts = 0;
-  double grace_time = 5;  // seconds from SIGTERM to SIGKILL
+  double grace_time = 5;          // seconds from SIGTERM to SIGKILL
   std::vector<std::string> task;  // program and arguments
 };
 

@@ -57,23 +57,26 @@ Status CheckNumbers(const LaunchOptions& options) {
                    "Total worker number is {}, but got exceeded local worker number: {}.", options.worker_num,
                    options.local_worker_num);
   const bool several = options.local_worker_num < options.worker_num;
-  TENON_INVALID_IF(options.master_port < 0 || options.master_port > 65'535, "--master_port {} is not a port: 1024 to 65535, or 0.",
-                   options.master_port);
+  TENON_INVALID_IF(options.master_port < 0 || options.master_port > 65'535,
+                   "--master_port {} is not a port: 1024 to 65535, or 0.", options.master_port);
   TENON_INVALID_IF(options.master_port > 0 && options.master_port < 1024 && !IsRoot(),
                    "--master_port {} is below 1024, which only root may use.", options.master_port);
-  TENON_INVALID_IF(options.master_port == 0 && several,
-                   "--master_port 0 picks a free port on one node; with {} of {} workers here the other nodes must know it.",
-                   options.local_worker_num, options.worker_num);
+  TENON_INVALID_IF(
+      options.master_port == 0 && several,
+      "--master_port 0 picks a free port on one node; with {} of {} workers here the other nodes must know it.",
+      options.local_worker_num, options.worker_num);
   TENON_INVALID_IF(options.node_rank < -1, "--node_rank {} is neither a node's number nor -1.", options.node_rank);
-  TENON_INVALID_IF(options.cluster_time_out == 0, "--cluster_time_out is 0: give seconds, or a negative number for no limit.");
-  TENON_INVALID_IF(options.sim_level < -1 || options.sim_level > 3, "--sim_level {} is not from -1 to 3.", options.sim_level);
+  TENON_INVALID_IF(options.cluster_time_out == 0,
+                   "--cluster_time_out is 0: give seconds, or a negative number for no limit.");
+  TENON_INVALID_IF(options.sim_level < -1 || options.sim_level > 3, "--sim_level {} is not from -1 to 3.",
+                   options.sim_level);
   TENON_INVALID_IF(options.sim_rank_id < -1 || options.sim_rank_id >= options.worker_num,
                    "--sim_rank_id {} is not a rank of {} workers.", options.sim_rank_id, options.worker_num);
   TENON_INVALID_IF(options.max_restarts < 0, "--max_restarts {} is negative.", options.max_restarts);
-  TENON_INVALID_IF(options.max_restarts > 0 && !options.join, "--max_restarts {} needs --join=True: nobody watches the workers.",
-                   options.max_restarts);
-  TENON_INVALID_IF(!(options.grace_time >= 0 && options.grace_time < 1e6), "--grace_time {} is not a number of seconds.",
-                   options.grace_time);
+  TENON_INVALID_IF(options.max_restarts > 0 && !options.join,
+                   "--max_restarts {} needs --join=True: nobody watches the workers.", options.max_restarts);
+  TENON_INVALID_IF(!(options.grace_time >= 0 && options.grace_time < 1e6),
+                   "--grace_time {} is not a number of seconds.", options.grace_time);
   if (options.rank_table_file.empty()) return Status();
   if (access(options.rank_table_file.c_str(), R_OK) != 0)
     return Error(Code::kNotFound, "--rank_table_file '{}' cannot be read.", options.rank_table_file);
@@ -93,8 +96,8 @@ Status ChooseNode(LaunchPlan& plan, const Variables& variables) {
   }
   const std::int64_t last = (plan.node + 1) * options.local_worker_num;
   TENON_INVALID_IF(last > options.worker_num,
-                   "{} {} with {} local workers leads to rank {}, and the job has {} workers.", plan.node_from, plan.node,
-                   options.local_worker_num, last - 1, options.worker_num);
+                   "{} {} with {} local workers leads to rank {}, and the job has {} workers.", plan.node_from,
+                   plan.node, options.local_worker_num, last - 1, options.worker_num);
   return Status();
 }
 

@@ -24,7 +24,7 @@ struct LaunchPlan {
   std::vector<std::string> command;  // the program as a path, and its arguments
   std::string log_folder;            // absolute
   std::uint32_t node = 0;
-  std::string node_from;      // why it is that node: "--node_rank", "JOB_COMPLETION_INDEX", empty: one node
+  std::string node_from;        // why it is that node: "--node_rank", "JOB_COMPLETION_INDEX", empty: one node
   bool asks_for_ranks = false;  // several nodes that have no number: the scheduler numbers them
   bool serves = false;          // the scheduler runs here
   std::vector<WorkerPlan> workers;
@@ -49,8 +49,10 @@ std::vector<std::string> WorkerEnvironment(const LaunchPlan& plan, const WorkerP
 
 // Cores of each of `workers` local workers by --bind_core: "True" deals `usable` out in order; JSON such as
 // {"device0": ["0-3"]} names them.
-Result<std::vector<std::vector<int>>> BindCores(const std::string& flag, std::size_t workers, const std::vector<int>& usable);
+Result<std::vector<std::vector<int>>> BindCores(const std::string& flag, std::size_t workers,
+                                                const std::vector<int>& usable);
 // The same by NUMA node for --bind_numa.
-Result<std::vector<std::vector<int>>> BindNuma(const std::string& flag, std::size_t workers, const std::vector<int>& usable);
+Result<std::vector<std::vector<int>>> BindNuma(const std::string& flag, std::size_t workers,
+                                               const std::vector<int>& usable);
 
 }  // namespace tenon

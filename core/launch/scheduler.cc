@@ -88,7 +88,8 @@ class Process {
     std::int64_t next_report = MonotonicNs() + kReportNs;
     bool told = false;
     for (;;) {
-      const bool all_left = server.WaitAllLeft(kLookNs);
+      if (told) usleep(static_cast<useconds_t>(kLookNs / 1000));
+      const bool all_left = server.WaitAllLeft(told ? 0 : kLookNs);
       Listen(server);
       if (!told && !server.failure().ok()) {
         told = true;

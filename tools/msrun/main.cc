@@ -14,8 +14,9 @@ void AddFlags(CLI::App& app, LaunchOptions& options, std::string& join) {
   app.add_option("--local_worker_num", options.local_worker_num, "Workers that this call starts.");
   app.add_option("--master_addr", options.master_addr, "Host or address of the scheduler.");
   app.add_option("--master_port", options.master_port, "Port of the scheduler; 0 picks a free one on one node.");
-  app.add_option("--node_rank", options.node_rank,
-                 "Number of this node: ranks are node_rank * local_worker_num + i; -1 for one node, or as the pod says.");
+  app.add_option(
+      "--node_rank", options.node_rank,
+      "Number of this node: ranks are node_rank * local_worker_num + i; -1 for one node, or as the pod says.");
   app.add_option("--log_dir", options.log_dir, "Folder of the logs; by default the current one.");
   app.add_option("--worker_log_name", options.worker_log_name,
                  "Name of the logs, {ip} and {hostname} filled in, _<rank>.log added; by default worker_<rank>.log.");
@@ -26,7 +27,8 @@ void AddFlags(CLI::App& app, LaunchOptions& options, std::string& join) {
   app.add_option("--bind_core", options.bind_core,
                  R"(True deals the cores out; or JSON such as {"device0": ["0-3"]} by local index.)");
   app.add_option("--bind_numa", options.bind_numa, "The same with whole NUMA nodes.");
-  app.add_option("--sim_level", options.sim_level, "0 to 3: let workers simulate, without a scheduler; -1 runs the job.");
+  app.add_option("--sim_level", options.sim_level,
+                 "0 to 3: let workers simulate, without a scheduler; -1 runs the job.");
   app.add_option("--sim_rank_id", options.sim_rank_id, "The rank to simulate; -1 for all.");
   app.add_option("--rank_table_file", options.rank_table_file, "Rank table for the collective library.");
   app.add_option("--tail_worker_log", options.tail_worker_log,

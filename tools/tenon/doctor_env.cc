@@ -53,9 +53,10 @@ void CheckPrograms(Findings& findings) {
     } else if (found.empty()) {
       findings.push_back({Verdict::kNote, program, fmt::format("{} is not in PATH.", own)});
     } else if (!fs::equivalent(own, found, error)) {
-      findings.push_back({Verdict::kBad, program,
-                          fmt::format("PATH leads to {}, another installation than {}. mpirun and srun would start that one.",
-                                      found, own)});
+      findings.push_back(
+          {Verdict::kBad, program,
+           fmt::format("PATH leads to {}, another installation than {}. mpirun and srun would start that one.", found,
+                       own)});
     } else {
       findings.push_back({Verdict::kOk, program, own});
     }
@@ -88,14 +89,16 @@ void CheckLibraryPath(Findings& findings) {
       const fs::path system = fs::path("/usr/lib/x86_64-linux-gnu") / name;
       if (fs::exists(system, error) && fs::equivalent(path, system, error)) continue;
       ++shadowed;
-      findings.push_back({Verdict::kBad, name,
-                          fmt::format("LD_LIBRARY_PATH picks {} in place of the system's; programs of Tenon were built with "
-                                      "the system's.",
-                                      path.string())});
+      findings.push_back(
+          {Verdict::kBad, name,
+           fmt::format("LD_LIBRARY_PATH picks {} in place of the system's; programs of Tenon were built with "
+                       "the system's.",
+                       path.string())});
     }
   }
   if (shadowed == 0)
-    findings.push_back({Verdict::kOk, "LD_LIBRARY_PATH", folders.empty() ? "not set" : "hides no library of the system"});
+    findings.push_back(
+        {Verdict::kOk, "LD_LIBRARY_PATH", folders.empty() ? "not set" : "hides no library of the system"});
 }
 
 // What the dynamic linker would not find for the programs and plugins of this installation.
@@ -109,14 +112,17 @@ void CheckNeeded(Findings& findings) {
       const Result<OpenedFile> file = OpenedFile::Open(entry.path().string());
       if (!file.ok()) continue;
       ++checked;
-      for (const MissingLibrary& lost : FindMissingLibraries(ReadElf(file->descriptor(), false), entry.path().string())) {
+      for (const MissingLibrary& lost :
+           FindMissingLibraries(ReadElf(file->descriptor(), false), entry.path().string())) {
         ++missing;
-        findings.push_back({Verdict::kBad, entry.path().filename().string(), fmt::format("needs {}, which is not found.", lost.name)});
+        findings.push_back(
+            {Verdict::kBad, entry.path().filename().string(), fmt::format("needs {}, which is not found.", lost.name)});
       }
     }
   }
   if (missing == 0)
-    findings.push_back({Verdict::kOk, "libraries", fmt::format("all that {} plugins and libraries need are found", checked)});
+    findings.push_back(
+        {Verdict::kOk, "libraries", fmt::format("all that {} plugins and libraries need are found", checked)});
 }
 
 void CheckTools(Findings& findings) {

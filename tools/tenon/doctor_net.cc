@@ -44,8 +44,8 @@ Status CompareClocks(const Rank& rank, Rendezvous& run, double timeout) {
     if (std::abs(difference) > std::abs(worst)) worst = difference;
   }
   if (std::abs(worst) > kClockLimit)
-    return Error(Code::kFailedPrecondition, "The clock of rank {} differs from that of rank {} by {:.3f} s.", worst_rank,
-                 rank.rank, worst);
+    return Error(Code::kFailedPrecondition, "The clock of rank {} differs from that of rank {} by {:.3f} s.",
+                 worst_rank, rank.rank, worst);
   Tell("clock", fmt::format("the clocks differ by at most {:.0f} ms", std::abs(worst) * 1e3));
   return Status();
 }
@@ -78,8 +78,8 @@ Status CheckRun(const DoctorNetOptions& options, const Rank& rank) {
   Result<std::unique_ptr<Rendezvous>> joined = JoinRun(rank, Handshake{});
   if (!joined.ok()) return TellFailed("meeting", joined.status());
   Rendezvous& run = **joined;
-  Tell("meeting", fmt::format("{} ranks met at {}:{} in {:.1f} ms; all run Tenon {}", rank.size, rank.address, rank.port,
-                              static_cast<double>(MonotonicNs() - began) / 1e6, TENON_VERSION_STRING));
+  Tell("meeting", fmt::format("{} ranks met at {}:{} in {:.1f} ms; all run Tenon {}", rank.size, rank.address,
+                              rank.port, static_cast<double>(MonotonicNs() - began) / 1e6, TENON_VERSION_STRING));
   // A clock that is wrong does not keep the others from finding what else is.
   const Status clocks = CompareClocks(rank, run, options.timeout);
   if (!clocks.ok()) (void)TellFailed("clock", clocks);
@@ -111,8 +111,9 @@ int RunDoctorNet(const DoctorNetOptions& options) {
   const Result<Rank> rank = RankFromEnvironment();
   if (!rank.ok()) return cli::Report(rank.status());
   if (!rank->many()) {
-    fmt::print("Start it with a launcher, such as `msrun --worker_num=2 --local_worker_num=2 tenon doctor net`, or give the "
-               "--address of a rendezvous to look at.\n");
+    fmt::print(
+        "Start it with a launcher, such as `msrun --worker_num=2 --local_worker_num=2 tenon doctor net`, or give the "
+        "--address of a rendezvous to look at.\n");
     return 2;
   }
   Tell("rank", Describe(*rank));

@@ -210,7 +210,8 @@ void AddDoctor(CLI::App& app, Command& command) {
   barrier->callback(
       [barrier_options, &command] { command = [barrier_options] { return RunDoctorBarrier(*barrier_options); }; });
 
-  CLI::App* net = group->add_subcommand("net", "Say what is wrong between the ranks of a launcher, or on the way to one.");
+  CLI::App* net =
+      group->add_subcommand("net", "Say what is wrong between the ranks of a launcher, or on the way to one.");
   const auto net_options = std::make_shared<DoctorNetOptions>();
   net->add_option("--address", net_options->address, "Look at the rendezvous of this host from outside.");
   net->add_option("--port", net_options->port, "Its port.")->check(CLI::Range(1, 65535));

@@ -492,7 +492,8 @@ Status Board::failure() const {
 
 bool Board::WaitAllLeft(std::uint64_t timeout_ns) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [&] { return left_ == options_.size; });
+  const auto ended = [&] { return left_ == options_.size || !failure_.ok(); };
+  return changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), ended) && left_ == options_.size;
 }
 
 bool Board::AnyonePresent() const {

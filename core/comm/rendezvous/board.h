@@ -71,9 +71,9 @@ class Board {
   void LostCall(std::uint64_t call);
 
   Status failure() const;
-  // True when all ranks have left; waits for it up to timeout_ns.
+  // True when all ranks have left; waits for it up to timeout_ns, but not beyond a failure.
   bool WaitAllLeft(std::uint64_t timeout_ns) const;
-  bool AnyonePresent() const;  // a rank that has come and not left
+  bool AnyonePresent() const;    // a rank that has come and not left
   std::string Describe() const;  // for Probe: version, job, ranks that are here
   // Values under keys that begin with `prefix`.
   std::vector<std::string> ValuesUnder(const std::string& prefix) const;

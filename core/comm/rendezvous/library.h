@@ -44,6 +44,7 @@ class Server {
   virtual ~Server() = default;
   virtual std::uint16_t port() const = 0;
   virtual Status failure() const = 0;
+  // As that of the board: not beyond a failure.
   virtual bool WaitAllLeft(std::uint64_t timeout_ns) const = 0;
   virtual bool AnyonePresent() const = 0;  // a rank that has come and not left
   // Tells all ranks how a rank ended: "was ended by SIGKILL (killed)".

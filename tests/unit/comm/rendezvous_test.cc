@@ -169,7 +169,10 @@ TEST(Rendezvous, SaysWhenTheRendezvousIsGone) {
     Result<std::unique_ptr<Rendezvous>> run = JoinRun(RankOfTest(rank, 2, port), {});
     if (!run.ok()) return Text(run.status());
     if (Status passed = (*run)->Barrier("start", 10 * kSecond); !passed.ok()) return Text(passed);
-    if (rank == 0) kill(getpid(), SIGKILL);  // it serves
+    if (rank == 0) {
+      SleepMs(200);  // until the other has heard that it passed
+      kill(getpid(), SIGKILL);
+    }
     return AwaitFailure(**run, 10).message();
   });
   const std::string text = ranks.TextOf(1);
