@@ -82,6 +82,16 @@ TEST(Msopgen, FoldersAreNeverOverwritten) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
 }
 
+TEST(Msopgen, FoldersThatCannotBeBuiltInAreRefused) {
+  const TempFolder folder;
+  for (const std::string name : {"a;b", "a\"b", "a:b", "a[b", "a\nb"}) {
+    const ToolResult result = Gen(kFolder + "good/add.json", folder / name);
+    EXPECT_EQ(result.exit_code, 2) << name;
+    EXPECT_NE(result.err.find("CMake cannot build"), std::string::npos) << result.err;
+  }
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
 TEST(Msopgen, OperatorsAreAdded) {
   const TempFolder folder;
   const std::string out = folder / "ops";

@@ -151,8 +151,20 @@ bool IsTargetName(const std::string& name) {
          (name.size() > 5 && name.compare(name.size() - 5, 5, "_test") == 0);
 }
 
+// CMake and make build nowhere else.
+Status CheckFolder(const std::string& folder) {
+  const auto breaks = [](char c) {
+    return std::string_view("\";\\:[]|?").find(c) != std::string_view::npos || (c >= 0 && c < ' ');
+  };
+  const auto found = std::find_if(folder.begin(), folder.end(), breaks);
+  TENON_INVALID_IF(found != folder.end(), "-out {}: CMake cannot build in a folder whose path holds '{}'.",
+                   Printable(folder), Printable(std::string(1, *found)));
+  return {};
+}
+
 Result<Project> NewProject(const GenOptions& options) {
   const std::filesystem::path folder = std::filesystem::absolute(options.output).lexically_normal() / "";
+  TENON_TRY(CheckFolder(folder.string()));
   Project project;
   project.domain = options.domain;
   project.name = folder.parent_path().filename().string();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -150,6 +151,19 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   Place error_place_;
 };
 
+// Bytes of the UTF-8 character that a text starts with; 0 for a control character and for what is no UTF-8.
+std::size_t CharacterAt(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first < 0x20 || first == 0x7f ? 0 : 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
+  }
+  return length;
+}
+
 }  // namespace
 
 const JsonNode* JsonNode::Find(std::string_view name) const {
@@ -180,12 +194,26 @@ std::string JsonNode::Describe() const {
   return "";
 }
 
+std::string Printable(std::string_view text) {
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = CharacterAt(text.substr(at));
+    if (length == 0) {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at]));
+    } else {
+      shown += text.substr(at, length);
+    }
+    at += std::max<std::size_t>(length, 1);
+  }
+  return shown;
+}
+
 Result<JsonNode> ParseJson(const std::string& text, const std::string& file) {
   Builder builder(text);
   const bool good = nlohmann::json::sax_parse(Cursor(text.data(), builder.trace()),
                                               Cursor(text.data() + text.size(), builder.trace()), &builder);
   if (good) return std::move(builder.root());
-  return InvalidArgument("The file is not JSON: {}", builder.error())
+  return InvalidArgument("The file is not JSON: {}", Printable(builder.error()))
       .At(fmt::format("{}:{}:{}", file, builder.error_place().line, builder.error_place().column));
 }
 

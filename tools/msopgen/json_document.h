@@ -42,6 +42,9 @@ struct JsonMember {
   JsonNode value;
 };
 
+// For messages: control characters and bytes that are no UTF-8 as \xNN.
+std::string Printable(std::string_view text);
+
 // The document in a text; an error carries "file:line:column".
 Result<JsonNode> ParseJson(const std::string& text, const std::string& file);
 

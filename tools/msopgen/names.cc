@@ -29,6 +29,8 @@ constexpr std::string_view kKeywords[] = {
     "xor_eq"};
 // Macros of the C library that would eat a name.
 constexpr std::string_view kMacros[] = {"assert", "errno", "stderr", "stdin", "stdout"};
+// What the generated structs call the types of their members.
+constexpr std::string_view kOfTypes[] = {"int64_t", "std", "support"};
 
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
@@ -88,6 +90,8 @@ std::string WhyNoParameterName(std::string_view name) {
   if (IsCppKeyword(field)) return fmt::format("The name '{}'{} is a word of C++.", name, as);
   if (std::find(std::begin(kMacros), std::end(kMacros), field) != std::end(kMacros))
     return fmt::format("The name '{}'{} is a macro of the C library.", name, as);
+  if (std::find(std::begin(kOfTypes), std::end(kOfTypes), field) != std::end(kOfTypes))
+    return fmt::format("The name '{}'{} stands for a type or a namespace in the generated code.", name, as);
   return "";
 }
 

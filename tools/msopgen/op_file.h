@@ -62,8 +62,8 @@ struct Operator {
 class Findings {
  public:
   explicit Findings(std::string file) : file_(std::move(file)) {}
-  void Error(Place place, std::string text) { errors_.push_back({place, std::move(text)}); }
-  void Note(Place place, std::string text) { notes_.push_back({place, std::move(text)}); }
+  void Error(Place place, const std::string& text) { errors_.push_back({place, Printable(text)}); }
+  void Note(Place place, const std::string& text) { notes_.push_back({place, Printable(text)}); }
   bool good() const { return errors_.empty(); }
   std::size_t errors() const { return errors_.size(); }
   const std::string& file() const { return file_; }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -39,10 +40,11 @@ Status WriteOne(const fs::path& file, const std::string& text) {
   std::error_code failed;
   fs::create_directories(file.parent_path(), failed);
   if (failed) return Failed(file.parent_path(), failed);
+  errno = 0;
   std::ofstream stream(file, std::ios::binary);
   stream << text;
   stream.close();
-  if (!stream) return Failed(file, std::make_error_code(std::errc::io_error));
+  if (!stream) return Failed(file, std::error_code(errno == 0 ? EIO : errno, std::generic_category()));
   if (file.extension() == ".sh")
     fs::permissions(file, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add,
                     failed);
