@@ -299,6 +299,7 @@ Communicator::Operation& Communicator::NewOperation(std::uint32_t kind, const te
   operation.kind = kind;
   operation.op = op;
   operation.bytes = bytes;
+  operation.started_ns = operation.ended_ns = MonotonicNs();
   operation.tokens = 0;
   operation.code = TENON_OK;
   operation.staged_bytes = 0;
@@ -323,6 +324,7 @@ Result<Communicator::Ticket> Communicator::Start(std::uint32_t kind, tenon_colle
   if (started.ok() && stream_) started = stream_->Follow();
   if (started.ok()) started = Issue(operation, op, tag);
   if (started.ok()) return operation.ticket;
+  broken_ = true;
   while (operation.tokens > 0) Note(completions_.Wait());  // parts that were enqueued before
   Status reason = failure();
   const std::string doing = fmt::format("starting {}", NameOf(operation));
@@ -439,6 +441,7 @@ Status Communicator::Missing(std::uint32_t kind, const tenon_collective_op& op) 
 void Communicator::Note(tenon_token* token) {
   auto& operation = *static_cast<Operation*>(token->user);
   --operation.tokens;
+  operation.ended_ns = std::max(operation.ended_ns, token->completed_ns);
   if (operation.code == TENON_OK && token->code != TENON_OK) {
     operation.code = token->code;
     operation.text = std::string(token->message());
@@ -473,7 +476,9 @@ Status Communicator::Wait(Ticket ticket) {
   if (operation == nullptr)
     return Error(Code::kInternal, "Communicator '{}' has no operation with ticket {}.", options_.name, ticket);
   if (operation->tokens > 0) AwaitTokens(*operation);
+  counts_.flight_ns += operation->ended_ns - operation->started_ns;
   Status status = Finish(*operation);
+  broken_ = broken_ || !status.ok();
   operation->ticket = 0;
   return status;
 }

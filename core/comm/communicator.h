@@ -61,6 +61,7 @@ struct CommCounts {
                staged_bytes = 0;  // went through host memory, because the plugin does not reach the device's
   std::map<std::string, std::int64_t> emulated;  // by operation that the plugin lacks
   std::int64_t wait_ns = 0;                      // in Wait
+  std::int64_t flight_ns = 0;                    // from the start of each operation to its end
 };
 
 // Memory in which a communicator is fastest (the buffer hook of its plugin); freed with the object, which must not outlive
@@ -150,6 +151,8 @@ class Communicator {
   void Abort(const Status& cause);
   // What ended the communicator; OK while it works.
   Status failure() const;
+  // Did an operation end with an error?
+  bool broken() const { return broken_; }
 
   const CommCounts& counts() const { return counts_; }
 
@@ -161,6 +164,7 @@ class Communicator {
     std::uint32_t kind = 0;
     tenon_collective_op op{};   // as it was called, before staging and emulation
     std::int64_t bytes = 0;     // of send
+    std::int64_t started_ns = 0, ended_ns = 0;
     int tokens = 0;             // not completed yet
     std::int32_t code = 0;      // of the first token that failed
     std::string text;           // its reason
@@ -200,6 +204,7 @@ class Communicator {
   std::uint64_t tickets_ = 0, sequence_ = 0;
   std::map<std::uint64_t, bool> supported_;
   CommCounts counts_;
+  bool broken_ = false;
 
   mutable std::mutex mutex_;  // guards what follows
   Status cause_;

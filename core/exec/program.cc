@@ -22,14 +22,15 @@ bool IsRandom(const graph::Node& node, const graph::PlannedKernel* kernel) {
 }  // namespace
 
 Result<std::unique_ptr<Program>> Program::Build(passes::Compilation compilation, Variables& variables,
-                                                std::uint32_t threads) {
-  std::unique_ptr<Program> program(new Program(std::move(compilation), variables, threads));
+                                                std::uint32_t threads, GradientExchange* exchange) {
+  std::unique_ptr<Program> program(new Program(std::move(compilation), variables, threads, exchange));
   TENON_TRY_WHILE(program->Prepare(), "preparing the program of graph '{}'", program->graph().name);
   return program;
 }
 
 Status Program::Prepare() {
   TENON_TRY(PlaceValues());
+  TENON_TRY(PlaceBuckets());
   std::size_t operands = 0;
   for (const graph::NodeId id : graph().LiveNodes())
     operands += graph().node(id).inputs.size() + graph().node(id).outputs.size();
@@ -111,6 +112,22 @@ Status Program::PlaceValues() {
   return {};
 }
 
+// Gradients and their sums live in the memory of the exchange.
+Status Program::PlaceBuckets() {
+  const std::vector<passes::GradientBucket>& buckets = compilation_.memory.buckets;
+  bucket_of_.assign(Index(graph().num_values()), -1);
+  if (buckets.empty()) return {};
+  TENON_TRY(exchange_->Prepare(buckets));
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    for (const passes::GradientBucket::Slot& slot : buckets[i].slots) {
+      const auto offset = static_cast<std::uint64_t>(slot.offset);
+      addresses_[Index(slot.result)] = exchange_->receive(i) + offset;
+      if (slot.in_place) addresses_[Index(compilation_.memory.root[Index(slot.gradient)])] = exchange_->send(i) + offset;
+    }
+  }
+  return {};
+}
+
 std::uint64_t Program::AddressOf(graph::ValueId id) const {
   return addresses_[Index(compilation_.memory.root[Index(id)])];
 }
@@ -140,8 +157,13 @@ Tensor Program::MakeTensor(graph::ValueId id) const {
 Status Program::AddNode(graph::NodeId id) {
   const graph::Node& node = graph().node(id);
   const graph::PlannedKernel* planned = compilation_.kernels[Index(id)].get();
+  AddAwaits(id);
   Step step;
   step.node = id;
+  if (passes::IsAllReduce(node)) {
+    AddLaunch(id);
+    return {};
+  }
   if (passes::IsReorder(node)) {
     step.kind = Step::Kind::kReorder;
     AddPluginStep(id, nullptr, step);
@@ -158,6 +180,34 @@ Status Program::AddNode(graph::NodeId id) {
   step.kind = kernel.no_op() ? Step::Kind::kNothing : Step::Kind::kPlugin;
   AddPluginStep(id, &kernel, step);
   return {};
+}
+
+void Program::AddLaunch(graph::NodeId id) {
+  const std::vector<passes::GradientBucket>& buckets = compilation_.memory.buckets;
+  Step step;
+  step.kind = Step::Kind::kLaunch;
+  step.node = id;
+  while (buckets[step.bucket].node != id) ++step.bucket;
+  for (const passes::GradientBucket::Slot& slot : buckets[step.bucket].slots)
+    bucket_of_[Index(slot.result)] = static_cast<int>(step.bucket);
+  steps_.push_back(step);
+  launched_end_ = steps_.size();
+}
+
+// The first node that reads a sum waits for its bucket.
+void Program::AddAwaits(graph::NodeId id) {
+  for (const graph::ValueId in : graph().node(id).inputs) {
+    const int bucket = in == graph::kNone ? -1 : bucket_of_[Index(in)];
+    if (bucket < 0) continue;
+    Step step;
+    step.kind = Step::Kind::kAwait;
+    step.node = compilation_.memory.buckets[Index(bucket)].node;
+    step.bucket = Index(bucket);
+    steps_.push_back(step);
+    for (int& of : bucket_of_) {
+      if (of == bucket) of = -1;
+    }
+  }
 }
 
 void Program::LinkFeeds() {
@@ -235,6 +285,18 @@ Status Program::RunStep(Step& step) {
       return device_.Reorder(step.call.inputs[0], step.call.outputs[0]);
     case Step::Kind::kCopy:
       return device_.CopyOnDevice(AddressOf(step.copied), step.target, step.bytes);
+    case Step::Kind::kLaunch: {
+      const passes::GradientBucket& bucket = compilation_.memory.buckets[step.bucket];
+      for (const passes::GradientBucket::Slot& slot : bucket.slots) {
+        if (slot.in_place) continue;
+        const std::uint64_t target = exchange_->send(step.bucket) + static_cast<std::uint64_t>(slot.offset);
+        TENON_TRY(device_.CopyOnDevice(AddressOf(slot.gradient), target, slot.bytes));
+        exchange_->CountCopy();
+      }
+      return exchange_->Launch(step.bucket);
+    }
+    case Step::Kind::kAwait:
+      return exchange_->Await(step.bucket);
     case Step::Kind::kNothing:
       return {};
   }
@@ -286,7 +348,7 @@ Status Program::KeepForwardStates() {
 Status Program::Run(const RunOptions& options) { return RunSteps(0, steps_.size(), options); }
 
 Status Program::Observe(const Step& step, StepObserver& observer) const {
-  if (step.kind == Step::Kind::kCopy) return {};
+  if (step.kind == Step::Kind::kCopy || step.kind == Step::Kind::kLaunch) return {};
   const graph::Node& node = graph().node(step.node);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const graph::ValueId id = node.outputs[i];

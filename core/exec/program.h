@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/exec/gradient_exchange.h"
 #include "core/exec/kernel.h"
 #include "core/exec/variables.h"
 #include "core/passes/pass.h"
@@ -35,8 +36,9 @@ struct RunOptions {
 class Program {
  public:
   // Takes over a compilation that went through the pipeline. `variables` must outlive the program.
+  // `exchange`, of a run with several ranks, too; null: the compilation has no buckets.
   static Result<std::unique_ptr<Program>> Build(passes::Compilation compilation, Variables& variables,
-                                                std::uint32_t threads);
+                                                std::uint32_t threads, GradientExchange* exchange = nullptr);
 
   const graph::Graph& graph() const { return compilation_.graph; }
   const passes::Compilation& compilation() const { return compilation_; }
@@ -55,6 +57,10 @@ class Program {
   // The second half in two: up to the answer whether the gradients are finite (Compilation::finite), and the rest.
   Status RunToFinite(const RunOptions& options) { return RunSteps(loss_end_, finite_end_, options); }
   Status RunAfterFinite(const RunOptions& options) { return RunSteps(finite_end_, steps_.size(), options); }
+  // A program without a loss in two parts: up to the launch of its last bucket, and the rest.
+  Status RunToLaunched(const RunOptions& options) { return RunSteps(0, launched_end_, options); }
+  Status RunAfterLaunched(const RunOptions& options) { return RunSteps(launched_end_, steps_.size(), options); }
+  Status RunLaunchedToFinite(const RunOptions& options) { return RunSteps(launched_end_, finite_end_, options); }
   // In place of what comes after the loss, or after that answer: states whose new values the forward pass has made (running
   // statistics) take them; parameters stay.
   Status KeepForwardStates();
@@ -82,7 +88,15 @@ class Program {
     Tensor* tensor = nullptr;  // of a reference step
   };
   struct Step {
-    enum class Kind : std::uint8_t { kPlugin, kReference, kReorder, kCopy, kNothing } kind = Kind::kNothing;
+    enum class Kind : std::uint8_t {
+      kPlugin,
+      kReference,
+      kReorder,
+      kCopy,
+      kLaunch,  // of a bucket, after copies of gradients that are not computed in it
+      kAwait,
+      kNothing
+    } kind = Kind::kNothing;
     bool random = false;
     graph::NodeId node = graph::kNone;
     std::int32_t (*execute)(tenon_kernel*, const tenon_kernel_call*, tenon_error*) = nullptr;
@@ -94,6 +108,7 @@ class Program {
     std::int64_t bytes = 0;
     graph::ValueId copied = graph::kNone;  // kCopy: value that is the source
     bool forward = false;                  // kCopy: the value is made before the loss
+    std::size_t bucket = 0;                // kLaunch, kAwait
   };
   struct ReferenceStep {
     const OpDef* def;
@@ -109,11 +124,18 @@ class Program {
     std::vector<Operand> operands;
   };
 
-  Program(passes::Compilation compilation, Variables& variables, std::uint32_t threads)
-      : compilation_(std::move(compilation)), variables_(variables), device_(variables.device()), threads_(threads) {}
+  Program(passes::Compilation compilation, Variables& variables, std::uint32_t threads, GradientExchange* exchange)
+      : compilation_(std::move(compilation)),
+        variables_(variables),
+        device_(variables.device()),
+        threads_(threads),
+        exchange_(exchange) {}
   Status Prepare();
   Status PlaceValues();
+  Status PlaceBuckets();
   Status AddNode(graph::NodeId id);
+  void AddLaunch(graph::NodeId id);
+  void AddAwaits(graph::NodeId id);
   // `kernel` is null for a reorder, which the device itself runs.
   void AddPluginStep(graph::NodeId id, const PluginKernel* kernel, Step step);
   void AddReferenceStep(graph::NodeId id, const ReferenceKernel& kernel, Step step);
@@ -135,6 +157,7 @@ class Program {
   Variables& variables_;
   Device& device_;
   std::uint32_t threads_;
+  GradientExchange* exchange_;
   std::shared_ptr<const Buffer> arena_;  // shared by the programs of a session
   std::vector<Buffer> constants_;
   std::vector<std::uint64_t> addresses_;  // by value, 0: none or fed
@@ -143,7 +166,8 @@ class Program {
   std::vector<graph::ValueId> view_values_;
   std::deque<ReferenceStep> references_;
   std::vector<Step> steps_;
-  std::size_t loss_end_ = 0, finite_end_ = 0;
+  std::size_t loss_end_ = 0, finite_end_ = 0, launched_end_ = 0;
+  std::vector<int> bucket_of_;  // by value: the bucket that it is a sum of and that is not awaited yet, -1: none
   std::vector<FedInput> feeds_;
   std::map<std::string, int, std::less<>> feed_names_;
   std::vector<std::uint64_t> random_keys_;  // by node

@@ -38,6 +38,8 @@ void Program::DefineActivities(ActivityLog& log) {
     } else {
       const graph::PlannedKernel* kernel = compilation_.kernels[Index(step.node)].get();
       info.kernel = kernel == nullptr ? "reorder" : kernel->name();
+      if (step.kind == Step::Kind::kLaunch) info.kernel = "launch";
+      if (step.kind == Step::Kind::kAwait) info.kernel = "wait";
       for (const auto* operands : {&node.inputs, &node.outputs}) {
         for (const graph::ValueId id : *operands)
           info.bytes += id == graph::kNone ? 0 : compilation_.memory.bytes[Index(id)];

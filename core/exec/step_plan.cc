@@ -74,6 +74,7 @@ class Describer {
     const auto& kernel = state_.kernels[static_cast<std::size_t>(id)];
     StepPlan::Node row{node.name, node.FullName(), "view", {}, graph::FlopsOf(graph_, node)};
     if (passes::IsReorder(node)) row.kernel = "reorder";
+    if (passes::IsAllReduce(node)) row.kernel = "all-reduce";
     if (kernel != nullptr) {
       row.kernel = kernel->name();
       row.refused = target_.Refusals(graph::QueryOf(graph_, node));

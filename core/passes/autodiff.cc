@@ -72,14 +72,15 @@ class Differentiator {
   }
 
  private:
-  // Gradient of the loss by itself: 1, or the scale.
+  // Gradient of the loss by itself: 1, or the scale, or what is fed.
   Value Seed(const ValueType& loss) {
-    if (state_.loss_scale == kNone) {
+    const ValueId fed = state_.loss_seed != kNone ? state_.loss_seed : state_.loss_scale;
+    if (fed == kNone) {
       Tensor one(DType::kF64, loss.shape.Concrete());
       one.data<double>()[0] = 1.0;
       return builder_.Constant(Cast(one, loss.dtype));
     }
-    Value scale = GraphGradBuilder::HandleOf(state_.loss_scale);
+    Value scale = GraphGradBuilder::HandleOf(fed);
     if (loss.dtype != DType::kF32)
       scale = builder_.Op("Cast", {scale}, {{"to", static_cast<std::int64_t>(loss.dtype)}});
     return loss.shape.rank() == 0 ? scale : builder_.ReshapeTo(scale, loss.shape.Concrete());

@@ -58,6 +58,11 @@ class LayoutChooser {
         offer.signatures.push_back(Strided(node));
         continue;
       }
+      if (IsAllReduce(node)) {
+        offer.layout_blind = true;
+        offer.signatures.push_back(Strided(node));
+        continue;
+      }
       auto offered = state_.target->Offer(graph::QueryOf(graph_, node));
       if (!offered.ok())
         return std::move(offered)
@@ -106,13 +111,23 @@ class LayoutChooser {
     return from == to ? 0.0 : state_.target->ReorderCost(graph_.value(id).type, from, to);
   }
 
-  // Operands of a layout-blind node that must share a layout: those of one group. A node over lists (an optimiser) has a
-  // group per list position; otherwise all operands are one group.
+  // A node over lists (an optimiser, a bucket of gradients): `count` tensors a list, after `first` other inputs.
+  struct Lists {
+    std::size_t first, count;
+  };
+  static std::optional<Lists> ListsOf(const Node& node) {
+    if (IsAllReduce(node)) return Lists{0, node.outputs.size()};
+    if (node.def == nullptr || node.def->updates_first_input() < 0) return std::nullopt;
+    return Lists{static_cast<std::size_t>(node.def->updates_first_input()),
+                 static_cast<std::size_t>(node.attrs.Int("count", 1))};
+  }
+
+  // Operands of a layout-blind node that must share a layout: those of one group. A node over lists has a group per list
+  // position; otherwise all operands are one group.
   static std::size_t GroupOf(const Node& node, std::size_t input) {
-    if (node.def == nullptr || node.def->updates_first_input() < 0) return 0;
-    const auto first = static_cast<std::size_t>(node.def->updates_first_input());
-    const auto count = static_cast<std::size_t>(node.attrs.Int("count", 1));
-    return input < first ? ~std::size_t{0} : (input - first) % count;
+    const std::optional<Lists> lists = ListsOf(node);
+    if (!lists) return 0;
+    return input < lists->first ? ~std::size_t{0} : (input - lists->first) % lists->count;
   }
 
   // Signature of a layout-blind node when each group takes the layout of its first operand of full shape.
@@ -135,8 +150,8 @@ class LayoutChooser {
       if (found != of_group.end()) signature.inputs[i] = found->second;
     }
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-      const bool lists = node.def != nullptr && node.def->updates_first_input() >= 0;
-      const std::size_t group = lists ? i % static_cast<std::size_t>(node.attrs.Int("count", 1)) : 0;
+      const std::optional<Lists> lists = ListsOf(node);
+      const std::size_t group = lists ? i % lists->count : 0;
       const auto found = of_group.find(group);
       if (found != of_group.end()) signature.outputs[i] = found->second;
     }

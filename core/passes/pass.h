@@ -39,6 +39,7 @@ struct UpdateRule {
   std::optional<double> average_decay;          // keeps moving averages in the states "ema.<parameter>"
 };
 inline constexpr std::string_view kLossScaleInput = "loss_scale";
+inline constexpr std::string_view kLossSeedInput = "loss_seed";
 inline constexpr std::string_view kLearningRateInput = "learning_rate";
 inline constexpr std::string_view kStepInput = "optimizer_step";
 inline constexpr std::string_view kAveragePrefix = "ema.";
@@ -53,6 +54,28 @@ struct ClipRule {
 inline constexpr std::string_view kSumPrefix = "accumulated.";
 inline constexpr std::string_view kWeightInput = "accumulate_weight";
 inline constexpr std::string_view kStartInput = "accumulate_start";
+
+// How the gradients of several processes (ranks) are put together: in buckets, each reduced as one, in the order in which
+// the backward pass makes them. The first is small, so that the exchange starts early.
+struct BucketRule {
+  std::int64_t first_bytes = 1 << 20;
+  std::int64_t bytes = 25 << 20;
+};
+
+// The memory of one bucket: gradients behind each other, at the same places on all ranks.
+struct GradientBucket {
+  struct Slot {
+    std::string parameter;
+    ValueId gradient = kNone;  // what this rank has
+    ValueId result = kNone;    // the sum over ranks
+    std::int64_t offset = 0, bytes = 0;
+    bool in_place = false;  // the gradient is computed here; else it is copied before the reduction
+  };
+  NodeId node = kNone;  // "tenon.AllReduce"
+  DType dtype = DType::kF32;
+  std::int64_t bytes = 0;
+  std::vector<Slot> slots;
+};
 
 // Which operators compute in a low precision; parameters, states, losses and what leaves the graph stay float32.
 struct Precision {
@@ -76,6 +99,7 @@ struct MemoryPlan {
   std::vector<std::int64_t> bytes;             // by value, in its layout
   std::vector<std::int64_t> workspace_offset;  // by node; -1: none
   std::vector<graph::Update> copies;           // updates that need a copy at the end of the run
+  std::vector<GradientBucket> buckets;         // in the order in which they are reduced
 };
 
 struct Pass;
@@ -91,8 +115,10 @@ struct Compilation {
   std::vector<ValueId> trained;  // parameters that get gradients
   Precision precision;
   ValueId loss_scale = kNone;          // an input, f32 scalar: gradients start from it and are divided by it later
+  ValueId loss_seed = kNone;           // an input, f32 scalar: what gradients start from, where it is not the scale
   std::vector<std::string> recompute;  // patterns of layers whose results are computed again for the backward pass
   bool accumulate = false;             // the gradients are added to sums, not used
+  std::optional<BucketRule> buckets;   // of a run with several ranks
   std::optional<ClipRule> clip;
   std::optional<UpdateRule> update;
   // Layouts that parameters and states have already, by name (another program of the same session chose them).
@@ -142,6 +168,14 @@ bool IsReorder(const graph::Node& node);
 // The node needs no kernel: its output is its input seen with other dims.
 bool IsView(const Compilation& state, const graph::Node& node);
 
+// "AllReduce" nodes sum the gradients of a bucket over the ranks; they are made by bucket_gradients and run by the gradient
+// exchange. Inputs: the parameters, then their gradients; outputs: the sums.
+inline constexpr std::string_view kAllReduceType = "AllReduce";
+bool IsAllReduce(const graph::Node& node);
+// Where the gradients of such a node lie, when a value of a parameter's type and layout takes `bytes_of(parameter)` bytes.
+Result<GradientBucket> LayOutBucket(const Graph& graph, NodeId id,
+                                    const std::function<Result<std::int64_t>(ValueId parameter)>& bytes_of);
+
 // By value: what a forward pass up to `loss` need not keep when the layers that the patterns pick are computed again. A
 // pattern with * and ? picks a layer by the first dotted parts of the names of its nodes ("block1" of "block1.mlp.linear").
 // What passes from one picked layer to another is kept, and so are results of random operators.
@@ -151,6 +185,7 @@ std::vector<bool> ValuesToRecompute(const Graph& graph, ValueId loss, const std:
 Result<bool> AccumulateGradients(Compilation& state);
 Result<bool> AppendUpdate(Compilation& state);
 Result<bool> Autodiff(Compilation& state);
+Result<bool> BucketGradients(Compilation& state);
 Result<bool> ChooseLayouts(Compilation& state);
 Result<bool> ClipGradients(Compilation& state);
 Result<bool> FoldConstants(Compilation& state);

@@ -20,6 +20,8 @@ std::vector<Pass> Pipeline() {
       {"fuse_before_autodiff", "patterns of the device -> fused operators with their own gradients",
        FuseBeforeAutodiff},
       {"autodiff", "append the backward graph", Autodiff},
+      {"bucket_gradients", "sum the gradients over the ranks, in buckets, while the backward pass goes on",
+       BucketGradients},
       {"unscale_gradients", "undo the scale of the loss, see whether gradients are finite", UnscaleGradients},
       {"clip_gradients", "limit the gradients", ClipGradients},
       {"accumulate_gradients", "add the gradients to sums over several batches", AccumulateGradients},

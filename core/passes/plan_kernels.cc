@@ -6,7 +6,7 @@ Result<bool> PlanKernels(Compilation& state) {
   state.kernels.resize(static_cast<std::size_t>(state.graph.num_nodes()));
   for (const NodeId id : state.graph.LiveNodes()) {
     const graph::Node& node = state.graph.node(id);
-    if (IsReorder(node) || IsView(state, node)) continue;
+    if (IsReorder(node) || IsAllReduce(node) || IsView(state, node)) continue;
     std::vector<LayoutId> inputs, outputs;
     for (const ValueId in : node.inputs) inputs.push_back(in == kNone ? graph::kStrided : state.LayoutOf(in));
     for (const ValueId out : node.outputs) outputs.push_back(out == kNone ? graph::kStrided : state.LayoutOf(out));

@@ -31,10 +31,12 @@ class MemoryPlanner {
     }
     live_ = graph_.LiveNodes();
     FindLastReads();
+    KeepBuckets();
     for (std::size_t at = 0; at < live_.size(); ++at) TENON_TRY(ShareMemory(static_cast<int>(at)));
     for (const graph::Update& update : graph_.updates) {
       if (plan_.root[Index(update.value)] != update.state) plan_.copies.push_back(update);
     }
+    TENON_TRY(PlaceBuckets());
     PlaceBlocks();
     return {};
   }
@@ -69,6 +71,17 @@ class MemoryPlanner {
     const int end = static_cast<int>(live_.size());
     for (const ValueId id : graph_.outputs) last_read_[Index(id)] = end;
     for (const graph::Update& update : graph_.updates) last_read_[Index(update.value)] = end;
+  }
+
+  // What is being summed over the ranks is nobody's to write until the end of the step.
+  void KeepBuckets() {
+    node_reads_ = last_read_;
+    for (const NodeId id : live_) {
+      const Node& node = graph_.node(id);
+      if (!IsAllReduce(node)) continue;
+      for (std::size_t i = node.outputs.size(); i < node.inputs.size(); ++i)
+        last_read_[Index(node.inputs[i])] = static_cast<int>(live_.size());
+    }
     last_read_of_root_ = last_read_;
   }
 
@@ -95,6 +108,8 @@ class MemoryPlanner {
     const bool own_state =
         (kind == graph::ValueKind::kState || kind == graph::ValueKind::kParameter) && IsOwnState(root, output);
     if (kind != graph::ValueKind::kResult && !own_state) return false;
+    // Ranks of one node may share the memory of the sums.
+    if (kind == graph::ValueKind::kResult && IsAllReduce(graph_.node(graph_.value(root).producer))) return false;
     if (plan_.bytes[Index(root)] != plan_.bytes[Index(output)] || ReadTwice(node, root)) return false;
     return last_read_of_root_[Index(root)] <= step;
   }
@@ -102,7 +117,7 @@ class MemoryPlanner {
   Status ShareMemory(int step) {
     const NodeId id = live_[static_cast<std::size_t>(step)];
     const Node& node = graph_.node(id);
-    if (IsReorder(node)) return {};
+    if (IsReorder(node) || IsAllReduce(node)) return {};
     if (IsView(state_, node)) {
       Share(node.outputs[0], node.inputs[0]);
       return {};
@@ -122,6 +137,34 @@ class MemoryPlanner {
     return {};
   }
 
+  // Gradients are computed where they are summed, unless their memory is somebody else's too.
+  Status PlaceBuckets() {
+    in_bucket_.assign(Index(graph_.num_values()), false);
+    std::vector<int> read_of_root(Index(graph_.num_values()), -1);
+    for (ValueId id = 0; id < graph_.num_values(); ++id) {
+      int& read = read_of_root[Index(plan_.root[Index(id)])];
+      read = std::max(read, node_reads_[Index(id)]);
+    }
+    for (std::size_t at = 0; at < live_.size(); ++at) {
+      if (!IsAllReduce(graph_.node(live_[at]))) continue;
+      TENON_ASSIGN(GradientBucket bucket, LayOutBucket(graph_, live_[at], [this](ValueId parameter) {
+                     return Result<std::int64_t>(plan_.bytes[Index(parameter)]);
+                   }));
+      for (GradientBucket::Slot& slot : bucket.slots) {
+        const ValueId root = plan_.root[Index(slot.gradient)];
+        if (plan_.bytes[Index(slot.gradient)] != slot.bytes)
+          return Error(Code::kInternal, "The gradient of '{}' has {} bytes; its place among the sums has {}.",
+                       slot.parameter, plan_.bytes[Index(slot.gradient)], slot.bytes);
+        in_bucket_[Index(slot.result)] = true;
+        slot.in_place = graph_.value(root).kind == graph::ValueKind::kResult && !in_bucket_[Index(root)] &&
+                        plan_.bytes[Index(root)] == slot.bytes && read_of_root[Index(root)] <= static_cast<int>(at);
+        if (slot.in_place) in_bucket_[Index(root)] = true;
+      }
+      plan_.buckets.push_back(std::move(bucket));
+    }
+    return {};
+  }
+
   void PlaceBlocks() {
     std::vector<Block> blocks;
     std::vector<std::size_t> block_of_root(Index(graph_.num_values()), ~std::size_t{0});
@@ -129,7 +172,7 @@ class MemoryPlanner {
       const int step = static_cast<int>(at);
       const NodeId id = live_[at];
       for (const ValueId out : graph_.node(id).outputs) {
-        if (out == kNone || plan_.root[Index(out)] != out) continue;
+        if (out == kNone || plan_.root[Index(out)] != out || in_bucket_[Index(out)]) continue;
         block_of_root[Index(out)] = blocks.size();
         blocks.push_back({Aligned(plan_.bytes[Index(out)]), step, step, out, kNone, 0});
       }
@@ -181,6 +224,8 @@ class MemoryPlanner {
   MemoryPlan& plan_;
   std::vector<NodeId> live_;
   std::vector<int> last_read_;          // by value
+  std::vector<int> node_reads_;         // by value: by nodes alone
+  std::vector<bool> in_bucket_;         // by value that owns memory: it is not in the arena
   std::vector<int> last_read_of_root_;  // by value: through any of those that share its memory
 };
 

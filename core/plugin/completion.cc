@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/platform/process.h"
+
 namespace tenon {
 
 tenon_token* CompletionQueue::Start(void* user) {
@@ -27,6 +29,7 @@ bool CompletionQueue::Complete(tenon_token* token, std::int32_t code, std::strin
   std::uint32_t expected = 1;
   if (token == nullptr || !token->state.compare_exchange_strong(expected, 2, std::memory_order_acq_rel)) return false;
   token->code = code;
+  token->completed_ns = MonotonicNs();
   token->text_size = static_cast<std::uint32_t>(std::min(text.size(), sizeof(token->text)));
   if (token->text_size > 0) std::memcpy(token->text, text.data(), token->text_size);
   CompletionQueue* queue = token->queue;

@@ -21,6 +21,7 @@ struct tenon_token {
   std::atomic<std::uint32_t> state{0};  // 0 free, 1 pending, 2 completed
   std::int32_t code = 0;
   std::uint32_t text_size = 0;
+  std::int64_t completed_ns = 0;  // MonotonicNs
   char text[200];
 
   std::string_view message() const { return {text, text_size}; }

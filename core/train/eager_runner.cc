@@ -44,6 +44,8 @@ class EagerRunner final : public StepRunner {
         fallbacks_(options.config->fallback) {}
 
   Result<double> Train(const Batch& batch, const StepPart& part) override;
+  Status TrainWithout(const StepPart& part) override;
+  const exec::StepTotals& totals() const override { return totals_; }
   bool overflowed() const override { return overflowed_; }
   std::optional<double> GradientNorm() const override { return gradient_norm_; }
   Result<Evaluation> Evaluate(const Batch& batch) override;
@@ -69,9 +71,9 @@ class EagerRunner final : public StepRunner {
     std::vector<bool> dropped;                     // by value: computed again for the gradients
     std::vector<EagerTensor> trained;              // leaves that require gradients and get one
   };
-  // The updates that a run needs: after each batch, or into sums and with them.
+  // The updates that a run needs: after each batch, or into sums and with them; and where this rank has no gradients.
   struct Updates {
-    std::optional<EagerUpdate> step, accumulate, apply;
+    std::optional<EagerUpdate> step, accumulate, apply, nothing;
   };
 
   static exec::EagerOptions EngineOptions(const exec::Runtime& runtime) {
@@ -96,7 +98,10 @@ class EagerRunner final : public StepRunner {
   Result<EagerTensor> ToDevice(const Tensor& tensor);
   Status Forward(Walk& walk, const Batch& batch, std::int64_t step, exec::StepObserver* observer);
   Status Observe(const Walk& walk, const graph::Node& node, exec::StepObserver& observer);
-  Status Update(Walk& walk, const StepPart& part);
+  Status Update(Walk& walk, const StepPart& part, double loss);
+  Status Apply(EagerUpdate& update, const EagerUpdate::Feeds& feeds, const StepPart& part);
+  void BeginStep(const StepPart& part);
+  Status ClearSums();
   Result<std::vector<EagerTensor>> Gradients(Walk& walk, const StepPart& part);
   Status StoreStates(Walk& walk);
   Result<double> LossOf(const Walk& walk);
@@ -115,6 +120,9 @@ class EagerRunner final : public StepRunner {
   Updates updates_;
   std::optional<double> gradient_norm_;
   bool overflowed_ = false;              // in a batch of the current step
+  double loss_ = 0;                      // of the current step, as far as this rank has seen it
+  exec::StepTotals totals_;
+  std::vector<TrainedParameter> summed_;  // those that get a gradient
   exec::EagerOp* scale_loss_ = nullptr;  // Mul, where the loss is scaled
   std::int64_t recomputed_ = 0;
   std::vector<std::string> parameter_names_, state_names_;
@@ -266,13 +274,24 @@ void EagerRunner::AddLossScale(passes::Compilation& update) const {
 // Made once: the parameters that get a gradient are the same for every shape of a batch.
 Status EagerRunner::PrepareUpdates(const passes::Compilation& gradients, const ParameterPlan& plan) {
   if (updates_.step) return {};
-  const std::vector<TrainedParameter> trained = TrainedOf(gradients);
+  const std::vector<TrainedParameter> trained = summed_ = TrainedOf(gradients);
+  const bool ranks = options_.exchange != nullptr;
   passes::Compilation step;
   AddGradientInputs(step, trained);
   AddLossScale(step);
+  if (ranks) step.buckets = BucketRuleOf(config_.parallel);
   step.clip = ClipRuleOf(config_.train);
   step.update = UpdateRuleOf(config_, plan);
   TENON_ASSIGN(updates_.step, MakeUpdate(std::move(step)));
+  if (ranks && config_.train.accumulate == 1) {
+    passes::Compilation nothing;
+    AddSummed(nothing, trained);
+    AddLossScale(nothing);
+    nothing.buckets = BucketRuleOf(config_.parallel);
+    nothing.clip = ClipRuleOf(config_.train);
+    nothing.update = UpdateRuleOf(config_, plan);
+    TENON_ASSIGN(updates_.nothing, MakeUpdate(std::move(nothing)));
+  }
   if (config_.train.accumulate == 1) return {};
   passes::Compilation accumulate, apply;
   AddGradientInputs(accumulate, trained);
@@ -280,6 +299,7 @@ Status EagerRunner::PrepareUpdates(const passes::Compilation& gradients, const P
   accumulate.accumulate = true;
   TENON_ASSIGN(updates_.accumulate, MakeUpdate(std::move(accumulate)));
   AddSummed(apply, trained);
+  if (ranks) apply.buckets = BucketRuleOf(config_.parallel);
   apply.clip = ClipRuleOf(config_.train);
   apply.update = UpdateRuleOf(config_, plan);
   TENON_ASSIGN(updates_.apply, MakeUpdate(std::move(apply)));
@@ -288,10 +308,11 @@ Status EagerRunner::PrepareUpdates(const passes::Compilation& gradients, const P
 
 // Sums of gradients live within one step and are nobody's to save.
 Result<EagerUpdate> EagerRunner::MakeUpdate(passes::Compilation state) {
-  return EagerUpdate::Make(std::move(state), engine_, [this](const graph::ValueInfo& value) {
+  const auto variable = [this](const graph::ValueInfo& value) {
     if (!value.name.starts_with(passes::kSumPrefix)) NoteName(value.name);
     return VariableTensor(value, value.kind == graph::ValueKind::kParameter);
-  });
+  };
+  return EagerUpdate::Make(std::move(state), engine_, variable, options_.exchange, device_);
 }
 
 // Without a copy where the device reads host memory; the batch outlives the step.
@@ -363,16 +384,9 @@ Result<double> EagerRunner::Train(const Batch& batch, const StepPart& part) {
   TENON_ASSIGN(Walk * walk, Get(true, BatchShape(batch)));
   TENON_TRY(Forward(*walk, batch, part.position, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
-  if (part.first) {
-    overflowed_ = false;
-    gradient_norm_.reset();
-  }
-  if (std::isfinite(loss)) {
-    TENON_TRY(Update(*walk, part));
-  } else {
-    if (!ScalesLoss(config_.amp)) return ExplainLoss(*walk, batch, loss, part);
-    overflowed_ = true;
-  }
+  BeginStep(part);
+  if (!std::isfinite(loss) && !ScalesLoss(config_.amp)) return ExplainLoss(*walk, batch, loss, part);
+  TENON_TRY(Update(*walk, part, loss));
   TENON_TRY(StoreStates(*walk));
   TENON_TRY(device_.Synchronize());
   for (const exec::Fallback& fallback : engine_.TakeFallbacks()) fallbacks_.Note(fallback);
@@ -380,35 +394,84 @@ Result<double> EagerRunner::Train(const Batch& batch, const StepPart& part) {
   return loss;
 }
 
-// Of the loss, times the scale.
+// Of the loss, times the scale and, where its gradients are summed over the ranks, the weight of the batch.
 Result<std::vector<EagerTensor>> EagerRunner::Gradients(Walk& walk, const StepPart& part) {
   const EagerTensor& loss = walk.values[Index(walk.loss)];
-  if (!ScalesLoss(config_.amp)) return engine_.Gradients(loss, walk.trained);
+  const bool weighted = options_.exchange != nullptr && config_.train.accumulate == 1;
+  const double scale = (ScalesLoss(config_.amp) ? part.loss_scale : 1) * (weighted ? part.weight : 1);
+  if (!ScalesLoss(config_.amp) && scale == 1) return engine_.Gradients(loss, walk.trained);
   if (scale_loss_ == nullptr) {
     TENON_ASSIGN(scale_loss_, engine_.Op("", "Mul", {}, 0));
   }
   EagerTensor operands[2] = {loss, {}}, scaled[1];
-  TENON_ASSIGN(operands[1], engine_.FromHost(Tensor::Scalar(static_cast<float>(part.loss_scale))));
+  TENON_ASSIGN(operands[1], engine_.FromHost(Tensor::Scalar(static_cast<float>(scale))));
   exec::EagerCall call;
   call.phase = ActivityKind::kBackward;
   TENON_TRY(engine_.Run(*scale_loss_, operands, scaled, call));
   return engine_.Gradients(scaled[0], walk.trained);
 }
 
-Status EagerRunner::Update(Walk& walk, const StepPart& part) {
-  TENON_ASSIGN(const std::vector<EagerTensor> gradients, Gradients(walk, part));
+void EagerRunner::BeginStep(const StepPart& part) {
+  if (!part.first) return;
+  overflowed_ = false;
+  gradient_norm_.reset();
+  loss_ = 0;
+}
+
+Status EagerRunner::Update(Walk& walk, const StepPart& part, double loss) {
+  const bool ranks = options_.exchange != nullptr;
+  const bool whole = part.first && part.last && (!ranks || config_.train.accumulate == 1);
+  loss_ += loss * part.weight;
+  std::vector<EagerTensor> gradients;
+  const bool finite = std::isfinite(loss);
+  if (finite) {
+    TENON_ASSIGN(gradients, Gradients(walk, part));
+  } else {
+    overflowed_ = true;
+  }
   const EagerUpdate::Feeds feeds{part.learning_rate, part.step + 1,   part.weight,
                                  part.first,         part.loss_scale, gradients};
-  const bool whole = part.first && part.last;
-  if (!whole) {
+  if (!whole && finite) {
     TENON_TRY(updates_.accumulate->Run(feeds));
     overflowed_ = overflowed_ || updates_.accumulate->overflowed();
   }
-  if (!part.last || overflowed_) return {};
-  EagerUpdate& update = whole ? *updates_.step : *updates_.apply;
-  TENON_TRY(update.Run(feeds));
+  if (!part.last || (overflowed_ && !ranks)) return {};
+  if (whole && !finite) {
+    TENON_TRY(ClearSums());
+    return Apply(*updates_.nothing, feeds, part);
+  }
+  return Apply(whole ? *updates_.step : *updates_.apply, feeds, part);
+}
+
+// No rank updates where one has seen a loss or sums that are not finite.
+Status EagerRunner::Apply(EagerUpdate& update, const EagerUpdate::Feeds& feeds, const StepPart& part) {
+  std::function<Result<bool>()> go_on;
+  if (options_.exchange != nullptr) {
+    TENON_TRY(options_.exchange->Begin({loss_, overflowed_ ? 1.0 : 0.0, part.stop ? 1.0 : 0.0}));
+    go_on = [this]() -> Result<bool> {
+      TENON_ASSIGN(totals_, options_.exchange->Totals());
+      return totals_.overflow == 0 && std::isfinite(totals_.loss);
+    };
+  }
+  TENON_TRY(update.Run(feeds, go_on));
   overflowed_ = update.overflowed();
   gradient_norm_ = update.gradient_norm();
+  return {};
+}
+
+Status EagerRunner::TrainWithout(const StepPart& part) {
+  BeginStep(part);
+  TENON_TRY(ClearSums());
+  const EagerUpdate::Feeds feeds{part.learning_rate, part.step + 1, part.weight, part.first, part.loss_scale, {}};
+  TENON_TRY(Apply(config_.train.accumulate == 1 ? *updates_.nothing : *updates_.apply, feeds, part));
+  return device_.Synchronize();
+}
+
+Status EagerRunner::ClearSums() {
+  for (const TrainedParameter& one : summed_) {
+    const std::string name = std::string(passes::kSumPrefix) + one.name;
+    TENON_TRY(variables_.Set(name, Tensor(one.type.dtype, one.type.shape.Concrete())));
+  }
   return {};
 }
 

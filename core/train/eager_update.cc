@@ -11,12 +11,14 @@ std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 
-Result<EagerUpdate> EagerUpdate::Make(passes::Compilation plan, exec::EagerEngine& engine, const VariableFn& variable) {
+Result<EagerUpdate> EagerUpdate::Make(passes::Compilation plan, exec::EagerEngine& engine, const VariableFn& variable,
+                                      exec::GradientExchange* exchange, Device& device) {
+  TENON_TRY(passes::BucketGradients(plan));
   TENON_TRY(passes::UnscaleGradients(plan));
   TENON_TRY(passes::ClipGradients(plan));
   TENON_TRY(passes::AccumulateGradients(plan));
   TENON_TRY(passes::AppendUpdate(plan));
-  EagerUpdate update(engine);
+  EagerUpdate update(engine, exchange, device);
   update.graph_ = std::move(plan.graph);
   update.norm_ = plan.gradient_norm;
   update.finite_ = plan.finite;
@@ -48,11 +50,48 @@ Result<EagerUpdate> EagerUpdate::Make(passes::Compilation plan, exec::EagerEngin
   }
   for (graph::NodeId id = 0; id < graph.num_nodes(); ++id) {
     const graph::Node& node = graph.node(id);
-    TENON_ASSIGN(exec::EagerOp * op, engine.Op(node.domain, node.type, node.attrs, node.version));
+    exec::EagerOp* op = nullptr;
+    if (!passes::IsAllReduce(node)) {
+      TENON_ASSIGN(op, engine.Op(node.domain, node.type, node.attrs, node.version));
+    }
     update.ops_.push_back(op);
     update.sites_.push_back({node.name, node.place});
   }
+  TENON_TRY(update.PlanBuckets());
   return update;
+}
+
+// Eager tensors are row-major.
+Status EagerUpdate::PlanBuckets() {
+  for (graph::NodeId id = 0; id < graph_.num_nodes(); ++id) {
+    if (!passes::IsAllReduce(graph_.node(id))) continue;
+    const auto bytes_of = [this](ValueId parameter) {
+      const ValueType& type = graph_.value(parameter).type;
+      return Result<std::int64_t>(type.shape.Concrete().elements() * SizeOf(type.dtype));
+    };
+    TENON_ASSIGN(passes::GradientBucket bucket, passes::LayOutBucket(graph_, id, bytes_of));
+    buckets_.push_back(std::move(bucket));
+  }
+  return buckets_.empty() ? Status() : exchange_->Prepare(buckets_);
+}
+
+// The gradients of the tape go into their buckets; a bucket is on its way while the next one is filled.
+Status EagerUpdate::Exchange() {
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    for (const passes::GradientBucket::Slot& slot : buckets_[i].slots) {
+      const auto offset = static_cast<std::uint64_t>(slot.offset);
+      TENON_TRY(device_->CopyOnDevice(values_[Index(slot.gradient)].address(), exchange_->send(i) + offset, slot.bytes));
+      exchange_->CountCopy();
+    }
+    TENON_TRY(exchange_->Launch(i));
+  }
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    TENON_TRY(exchange_->Await(i));
+    for (const passes::GradientBucket::Slot& slot : buckets_[i].slots)
+      values_[Index(slot.result)] = engine_->Wrap(graph_.value(slot.result).type,
+                                                  exchange_->receive(i) + static_cast<std::uint64_t>(slot.offset));
+  }
+  return {};
 }
 
 Result<EagerTensor> EagerUpdate::Feed(ValueId id, const Feeds& feeds) const {
@@ -74,7 +113,7 @@ void EagerUpdate::Forget() {
   }
 }
 
-Status EagerUpdate::Run(const Feeds& feeds) {
+Status EagerUpdate::Run(const Feeds& feeds, const std::function<Result<bool>()>& go_on) {
   overflowed_ = false;
   engine_->set_recording(false);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
@@ -85,9 +124,15 @@ Status EagerUpdate::Run(const Feeds& feeds) {
       TENON_ASSIGN(tensor, Feed(inputs_[i], feeds));
     }
   }
+  if (!buckets_.empty()) TENON_TRY(Exchange());
+  if (go_on) {
+    TENON_ASSIGN(const bool going, go_on());
+    overflowed_ = !going;
+  }
   std::vector<EagerTensor> operands, results;
-  for (graph::NodeId id = 0; id < graph_.num_nodes(); ++id) {
+  for (graph::NodeId id = 0; id < graph_.num_nodes() && !overflowed_; ++id) {
     const graph::Node& node = graph_.node(id);
+    if (passes::IsAllReduce(node)) continue;
     operands.clear();
     for (const ValueId in : node.inputs) operands.push_back(in == kNone ? EagerTensor() : values_[Index(in)]);
     results.assign(node.outputs.size(), EagerTensor());
@@ -103,7 +148,6 @@ Status EagerUpdate::Run(const Feeds& feeds) {
     bool finite = false;
     TENON_TRY(engine_->CopyToHost(values_[Index(finite_)], &finite, sizeof finite));
     overflowed_ = !finite;
-    if (overflowed_) break;
   }
   if (norm_ != kNone && !overflowed_) {
     float norm = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/exec/eager.h"
+#include "core/exec/gradient_exchange.h"
 #include "core/passes/pass.h"
 
 namespace tenon {
@@ -19,7 +20,9 @@ class EagerUpdate {
   // `plan`: trained parameters and their gradients (inputs or states), and what to do with them. `variable` gives the
   // memory of a parameter or state.
   using VariableFn = std::function<Result<exec::EagerTensor>(const graph::ValueInfo& value)>;
-  static Result<EagerUpdate> Make(passes::Compilation plan, exec::EagerEngine& engine, const VariableFn& variable);
+  // `exchange`: sums the gradients over the ranks where the plan has buckets.
+  static Result<EagerUpdate> Make(passes::Compilation plan, exec::EagerEngine& engine, const VariableFn& variable,
+                                  exec::GradientExchange* exchange, Device& device);
 
   struct Feeds {
     double learning_rate = 0;
@@ -29,18 +32,25 @@ class EagerUpdate {
     double loss_scale = 1;
     std::span<const exec::EagerTensor> gradients = {};  // by position in plan.trained, where they are inputs
   };
-  // Stops in front of the update where the plan scales the loss and a gradient is not finite.
-  Status Run(const Feeds& feeds);
+  // Stops in front of the update where the plan scales the loss and a gradient is not finite, and where `go_on` says no
+  // after the gradients were summed over the ranks.
+  Status Run(const Feeds& feeds, const std::function<Result<bool>()>& go_on = {});
   bool overflowed() const { return overflowed_; }  // the last run stopped so
   // Joint norm of the gradients of the last run; nothing where the plan does not clip by norm.
   std::optional<double> gradient_norm() const { return gradient_norm_; }
 
  private:
-  explicit EagerUpdate(exec::EagerEngine& engine) : engine_(&engine) {}
+  EagerUpdate(exec::EagerEngine& engine, exec::GradientExchange* exchange, Device& device)
+      : engine_(&engine), exchange_(exchange), device_(&device) {}
+  Status PlanBuckets();
+  Status Exchange();
   void Forget();
   Result<exec::EagerTensor> Feed(graph::ValueId id, const Feeds& feeds) const;
 
   exec::EagerEngine* engine_;
+  exec::GradientExchange* exchange_;
+  Device* device_;
+  std::vector<passes::GradientBucket> buckets_;
   graph::Graph graph_;
   graph::ValueId norm_ = graph::kNone, finite_ = graph::kNone;
   bool overflowed_ = false;

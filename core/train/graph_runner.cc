@@ -35,6 +35,8 @@ class GraphRunner final : public StepRunner {
         fallbacks_(options.config->fallback) {}
 
   Result<double> Train(const Batch& batch, const StepPart& part) override;
+  Status TrainWithout(const StepPart& part) override;
+  const exec::StepTotals& totals() const override { return totals_; }
   bool overflowed() const override { return overflowed_; }
   std::optional<double> GradientNorm() const override { return gradient_norm_; }
   Result<Evaluation> Evaluate(const Batch& batch) override;
@@ -50,6 +52,7 @@ class GraphRunner final : public StepRunner {
     kStep,        // forward, backward, update
     kAccumulate,  // forward, backward, gradients into sums
     kApply,       // update with the sums; reads no batch
+    kNothing,     // the same where the other ranks do a kStep and this one has no batch: its sums are zero
     kEvaluate,    // forward
   };
   struct Compiled {
@@ -72,6 +75,12 @@ class GraphRunner final : public StepRunner {
   static Status ReadScalar(const exec::Program& program, graph::ValueId id, T* value);
   Status ReadNorm(const exec::Program& program);
   Status RunScaled(exec::Program& program, const exec::RunOptions& run, double loss);
+  void BeginStep(const StepPart& part);
+  Status BeginExchange(const StepPart& part, double loss);
+  Status NoteTotals();
+  Status Apply(Purpose purpose, const exec::RunOptions& run);
+  Status ClearSums();
+  bool Scaled(Purpose purpose) const;
   Status ExplainLoss(Compiled& compiled, const Batch& batch, const exec::RunOptions& run, double loss,
                      std::int64_t step);
 
@@ -91,10 +100,12 @@ class GraphRunner final : public StepRunner {
   RunSummary::PlanCache cache_;
   std::int64_t plan_bytes_ = 0, recomputed_ = 0;
   // Fed by address.
-  float learning_rate_ = 0, weight_ = 0, loss_scale_ = 1;
+  float learning_rate_ = 0, weight_ = 0, loss_scale_ = 1, loss_seed_ = 1;
   std::int64_t optimizer_step_ = 0, start_ = 0;
   std::optional<double> gradient_norm_;
   bool overflowed_ = false;  // in a batch of the current step
+  double loss_ = 0;          // of the current step, as far as this rank has seen it
+  exec::StepTotals totals_;
 };
 
 Status GraphRunner::AddNetwork(passes::Compilation& state, Purpose purpose, const BatchShape& shape) {
@@ -118,6 +129,10 @@ Status GraphRunner::AddNetwork(passes::Compilation& state, Purpose purpose, cons
   state.loss = loss;
   if (ScalesLoss(config_.amp))
     state.loss_scale = state.graph.AddInput(std::string(passes::kLossScaleInput), {DType::kF32, SymShape{}});
+  if (options_.exchange != nullptr && purpose == Purpose::kStep) {
+    state.loss_seed = state.graph.AddInput(std::string(passes::kLossSeedInput), {DType::kF32, SymShape{}});
+    state.buckets = BucketRuleOf(config_.parallel);
+  }
   state.trained = trained;
   state.recompute = config_.train.recompute;
   if (purpose == Purpose::kAccumulate) {
@@ -131,14 +146,17 @@ Status GraphRunner::AddNetwork(passes::Compilation& state, Purpose purpose, cons
 
 Result<GraphRunner::Compiled> GraphRunner::Compile(Purpose purpose, const BatchShape& shape) {
   const ActivityScope scope(runtime_.device().activity(), ActivityKind::kCompile);
-  static constexpr const char* kNames[] = {"train_step", "accumulate", "apply", "evaluate"};
+  static constexpr const char* kNames[] = {"train_step", "accumulate", "apply", "apply_nothing", "evaluate"};
   passes::Compilation state;
   state.graph = network_.NewGraph();
   state.graph.name = kNames[static_cast<int>(purpose)];
   state.target = &runtime_.target();
   state.pinned_layout = [this](std::string_view name) { return variables_.LayoutOf(name); };
-  if (purpose == Purpose::kApply) {
+  if (purpose == Purpose::kApply || purpose == Purpose::kNothing) {
     AddSummed(state, summed_);
+    if (options_.exchange != nullptr) state.buckets = BucketRuleOf(config_.parallel);
+    if (purpose == Purpose::kNothing && Scaled(purpose))
+      state.loss_scale = state.graph.AddInput(std::string(passes::kLossScaleInput), {DType::kF32, SymShape{}});
     state.clip = ClipRuleOf(config_.train);
     state.update = UpdateRuleOf(config_, plan_);
   } else {
@@ -152,12 +170,13 @@ Result<GraphRunner::Compiled> GraphRunner::Compile(Purpose purpose, const BatchS
   TENON_TRY(dump.status());
   NoteNames(state.graph);
   recomputed_ = std::max(recomputed_, state.recomputed);
-  if (purpose == Purpose::kAccumulate) summed_ = TrainedOf(state);
+  if (purpose == Purpose::kAccumulate || purpose == Purpose::kStep) summed_ = TrainedOf(state);
   for (const std::string& note : state.notes) TENON_LOG(kDebug, "passes", "{}", note);
   for (const auto& fusion : state.fusions) fusions_[fusion.first] = fusion.second;
   Compiled compiled{purpose, shape, nullptr};
   TENON_ASSIGN(compiled.program,
-               exec::Program::Build(std::move(state), variables_, static_cast<std::uint32_t>(runtime_.threads())));
+               exec::Program::Build(std::move(state), variables_, static_cast<std::uint32_t>(runtime_.threads()),
+                                    options_.exchange));
   if (purpose == Purpose::kEvaluate) {
     const ValueType& type = compiled.program->graph().value(compiled.program->graph().outputs[1]).type;
     compiled.output = Tensor(type.dtype, type.shape.Concrete());
@@ -246,24 +265,47 @@ Status GraphRunner::ReadNorm(const exec::Program& program) {
   return {};
 }
 
-Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
-  const bool whole = part.first && part.last;
-  TENON_ASSIGN(Compiled * compiled, Get(whole ? Purpose::kStep : Purpose::kAccumulate, BatchShape(batch)));
-  exec::Program& program = *compiled->program;
-  TENON_TRY(FeedBatch(*compiled, batch));
+void GraphRunner::BeginStep(const StepPart& part) {
   learning_rate_ = static_cast<float>(part.learning_rate);
   optimizer_step_ = part.step + 1;
   weight_ = static_cast<float>(part.weight);
   start_ = part.first ? 1 : 0;
+  loss_scale_ = static_cast<float>(part.loss_scale);
+  loss_seed_ = static_cast<float>(part.loss_scale * part.weight);
+  if (!part.first) return;
+  overflowed_ = false;
+  gradient_norm_.reset();
+  loss_ = 0;
+}
+
+// What the other ranks learn with the gradients.
+Status GraphRunner::BeginExchange(const StepPart& part, double loss) {
+  loss_ += loss;
+  if (options_.exchange == nullptr || !part.last) return {};
+  return options_.exchange->Begin({loss_, overflowed_ ? 1.0 : 0.0, part.stop ? 1.0 : 0.0});
+}
+
+// No rank updates where one has seen a loss or sums that are not finite.
+Status GraphRunner::NoteTotals() {
+  if (options_.exchange == nullptr) return {};
+  TENON_ASSIGN(totals_, options_.exchange->Totals());
+  overflowed_ = overflowed_ || totals_.overflow != 0 || !std::isfinite(totals_.loss);
+  return {};
+}
+
+Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
+  // Ranks may have different numbers of batches; all add them up in the same way.
+  const bool ranks = options_.exchange != nullptr;
+  const bool whole = part.first && part.last && (!ranks || config_.train.accumulate == 1);
+  TENON_ASSIGN(Compiled * compiled, Get(whole ? Purpose::kStep : Purpose::kAccumulate, BatchShape(batch)));
+  exec::Program& program = *compiled->program;
+  TENON_TRY(FeedBatch(*compiled, batch));
+  BeginStep(part);
   TENON_TRY(FeedUpdate(program));
   TENON_TRY(FeedScalar(program, passes::kWeightInput, weight_));
   TENON_TRY(FeedScalar(program, passes::kStartInput, start_));
-  loss_scale_ = static_cast<float>(part.loss_scale);
   TENON_TRY(FeedScalar(program, passes::kLossScaleInput, loss_scale_));
-  if (part.first) {
-    overflowed_ = false;
-    gradient_norm_.reset();
-  }
+  TENON_TRY(FeedScalar(program, passes::kLossSeedInput, loss_seed_));
   // The optimiser's states belong into every checkpoint, also into one before the first update.
   if (!whole) TENON_TRY(Get(Purpose::kApply, BatchShape()));
   exec::RunOptions run;
@@ -271,29 +313,77 @@ Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
   run.position = static_cast<std::uint64_t>(part.position);
   TENON_TRY(program.RunToLoss(run));
   TENON_ASSIGN(const double loss, program.Loss());
-  if (program.compilation().finite != graph::kNone) {
+  const bool scaled = ScalesLoss(config_.amp);
+  if (!scaled && !std::isfinite(loss)) return ExplainLoss(*compiled, batch, run, loss, part.step);
+  if (whole) TENON_TRY(BeginExchange(part, loss * part.weight));
+  if (scaled) {
     TENON_TRY(RunScaled(program, run, loss));
   } else {
-    if (!std::isfinite(loss)) return ExplainLoss(*compiled, batch, run, loss, part.step);
     TENON_TRY(program.RunAfterLoss(run));
   }
-  if (overflowed_) return loss;
-  if (whole) TENON_TRY(ReadNorm(program));
-  if (whole || !part.last) return loss;
-  TENON_ASSIGN(Compiled * apply, Get(Purpose::kApply, BatchShape()));
-  TENON_TRY(FeedUpdate(*apply->program));
-  TENON_TRY(apply->program->Run(run));
-  TENON_TRY(ReadNorm(*apply->program));
+  if (whole && !scaled) TENON_TRY(NoteTotals());
+  if (whole && !overflowed_) TENON_TRY(ReadNorm(program));
+  if (whole) return loss;
+  TENON_TRY(BeginExchange(part, loss * part.weight));
+  if (part.last && (ranks || !overflowed_)) TENON_TRY(Apply(Purpose::kApply, run));
   return loss;
 }
 
-// The rest of a batch whose loss is scaled; what is not finite is kept out of sums and parameters.
+// The update with the sums of the step.
+Status GraphRunner::Apply(Purpose purpose, const exec::RunOptions& run) {
+  TENON_ASSIGN(Compiled * compiled, Get(purpose, BatchShape()));
+  exec::Program& apply = *compiled->program;
+  TENON_TRY(FeedUpdate(apply));
+  TENON_TRY(FeedScalar(apply, passes::kLossScaleInput, loss_scale_));
+  TENON_TRY(apply.RunToLaunched(run));
+  TENON_TRY(NoteTotals());
+  if (Scaled(purpose)) {
+    bool finite = false;
+    TENON_TRY(apply.RunLaunchedToFinite(run));
+    TENON_TRY(ReadScalar(apply, apply.compilation().finite, &finite));
+    overflowed_ = overflowed_ || !finite;
+    if (!overflowed_) TENON_TRY(apply.RunAfterFinite(run));
+  } else if (!overflowed_) {
+    TENON_TRY(apply.RunAfterLaunched(run));
+  }
+  if (overflowed_) return options_.exchange == nullptr ? Status() : options_.exchange->AwaitAll();
+  return ReadNorm(apply);
+}
+
+// Does the program of this purpose get gradients that are still scaled?
+bool GraphRunner::Scaled(Purpose purpose) const {
+  return purpose == Purpose::kNothing && config_.train.accumulate == 1 && ScalesLoss(config_.amp);
+}
+
+Status GraphRunner::TrainWithout(const StepPart& part) {
+  BeginStep(part);
+  TENON_TRY(BeginExchange(part, 0));
+  const Purpose purpose = config_.train.accumulate == 1 ? Purpose::kNothing : Purpose::kApply;
+  TENON_TRY(Get(purpose, BatchShape()));
+  TENON_TRY(ClearSums());
+  exec::RunOptions run;
+  run.seed = static_cast<std::uint64_t>(config_.seed);
+  return Apply(purpose, run);
+}
+
+Status GraphRunner::ClearSums() {
+  for (const TrainedParameter& one : summed_) {
+    const std::string name = std::string(passes::kSumPrefix) + one.name;
+    TENON_TRY(variables_.Set(name, Tensor(one.type.dtype, one.type.shape.Concrete())));
+  }
+  return {};
+}
+
+// The rest of a batch whose loss is scaled; what is not finite is kept out of sums and parameters. With several ranks the
+// gradients are summed first, so that all find the same.
 Status GraphRunner::RunScaled(exec::Program& program, const exec::RunOptions& run, double loss) {
-  if (std::isfinite(loss)) {
+  const bool summed = !program.compilation().memory.buckets.empty();
+  if (std::isfinite(loss) || summed) {
     TENON_TRY(program.RunToFinite(run));
     bool finite = false;
     TENON_TRY(ReadScalar(program, program.compilation().finite, &finite));
-    if (finite) return program.RunAfterFinite(run);
+    if (summed) TENON_TRY(NoteTotals());
+    if (finite && !overflowed_) return program.RunAfterFinite(run);
   }
   overflowed_ = true;
   return program.KeepForwardStates();

@@ -82,6 +82,11 @@ passes::UpdateRule UpdateRuleOf(const RunConfig& config, const ParameterPlan& pl
   return rule;
 }
 
+passes::BucketRule BucketRuleOf(const ParallelConfig& config) {
+  const auto bytes = [](double mb) { return static_cast<std::int64_t>(mb * (1 << 20)); };
+  return {bytes(config.first_bucket_mb), bytes(config.bucket_mb)};
+}
+
 std::optional<passes::ClipRule> ClipRuleOf(const TrainConfig& config) {
   if (!config.clip_norm && !config.clip_value) return std::nullopt;
   return passes::ClipRule{config.clip_norm, config.clip_value};

@@ -33,5 +33,6 @@ Result<ParameterPlan> PlanParameters(const RunConfig& config, const graph::Graph
 // The optimiser's rule for a plan, and what happens to the gradients before it.
 passes::UpdateRule UpdateRuleOf(const RunConfig& config, const ParameterPlan& plan);
 std::optional<passes::ClipRule> ClipRuleOf(const TrainConfig& config);
+passes::BucketRule BucketRuleOf(const ParallelConfig& config);
 
 }  // namespace tenon

@@ -280,6 +280,7 @@ const ConfigTable& ConfigTableOf(const RunConfig*) {
           Field("schedule", &T::schedule, "how the learning rate changes"),
           Field("amp", &T::amp, "mixed precision"),
           Field("train", &T::train, "how long and in what way to train"),
+          Field("parallel", &T::parallel, "how several processes work together"),
           Field("eval", &T::eval, "when and how to test"),
           Field("checkpoint", &T::checkpoint, "when and how to save"),
           Field("log", &T::log, "what is told while it runs"),

@@ -16,6 +16,7 @@
 #include "core/train/amp_config.h"
 #include "core/train/loss_config.h"
 #include "core/train/optimizer_config.h"
+#include "core/train/parallel_config.h"
 #include "core/train/schedule_config.h"
 #include "core/train/train_config.h"
 #include "core/train/zoo/zoo.h"
@@ -75,6 +76,7 @@ struct RunConfig {
   ScheduleConfig schedule;
   AmpConfig amp;
   TrainConfig train;
+  ParallelConfig parallel;
   EvalConfig eval;
   CheckpointConfig checkpoint;
   LogConfig log;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/data/loader.h"
+#include "core/exec/gradient_exchange.h"
 #include "core/exec/runtime.h"
 #include "core/exec/step_plan.h"
 #include "core/exec/variables.h"
@@ -17,7 +18,8 @@
 
 namespace tenon {
 
-// A batch's place in a step. The gradients of a step are the sum over its batches, each times its weight.
+// A batch's place in a step. The gradients of a step are the sum over its batches, each times its weight; with several ranks
+// over the batches of all.
 struct StepPart {
   double learning_rate = 0;
   std::int64_t step = 0;      // from 0
@@ -25,6 +27,7 @@ struct StepPart {
   double weight = 1;          // its share of what the step counts (CountedWeight)
   bool first = true, last = true;
   double loss_scale = 1;  // where the run scales its loss (ScalesLoss)
+  bool stop = false;      // this rank was asked to stop: the others are told with the gradients
 };
 
 // What a step is compiled for: the shapes of a batch, which differ in the last one of an epoch and where sequences are
@@ -46,12 +49,16 @@ class StepRunner {
   // loss scale, a loss that is not finite is an error that names the first operator whose result is not, and leaves
   // parameters and optimiser state as they were.
   virtual Result<double> Train(const Batch& batch, const StepPart& part) = 0;
+  // A step of several ranks in which this one has no batch: it takes part in the sums with nothing, and updates.
+  virtual Status TrainWithout(const StepPart& part) = 0;
   // A step of one batch; `step` counts from 0.
   Result<double> Train(const Batch& batch, double learning_rate, std::int64_t step) {
     return Train(batch, StepPart{.learning_rate = learning_rate, .step = step, .position = step});
   }
   // Did the last step of a run that scales its loss find a loss or gradient that is not finite? Then it has updated nothing.
   virtual bool overflowed() const = 0;
+  // Sums over the ranks of the last step of several.
+  virtual const exec::StepTotals& totals() const = 0;
   // Joint L2 norm of the gradients of the last update before they were clipped; nothing without clipping by norm.
   virtual std::optional<double> GradientNorm() const = 0;
 
@@ -78,6 +85,7 @@ struct StepRunnerOptions {
   SampleLayout layout;                                          // of the data
   const std::map<std::string, Tensor>* first_values = nullptr;  // in place of random ones, by name; must outlive it
   std::string graphs_folder;                                    // where save_graphs writes; empty: nowhere
+  exec::GradientExchange* exchange = nullptr;                   // with several ranks; must outlive the runner
 };
 
 // Gives the variables of a network their first values, and averages of trained parameters the same ones.

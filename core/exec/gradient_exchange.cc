@@ -1,0 +1,166 @@
+#include "core/exec/gradient_exchange.h"
+
+#include <string_view>
+
+#include "core/platform/process.h"
+
+namespace tenon::exec {
+namespace {
+
+constexpr std::int64_t kTailBytes = 64;  // room for the totals, so that buckets stay aligned
+
+std::uint64_t Mix(std::uint64_t hash, std::string_view text) {
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001B3ULL;
+  }
+  return hash;
+}
+
+std::uint64_t HashOf(const std::vector<passes::GradientBucket>& buckets) {
+  std::uint64_t hash = 0xCBF29CE484222325ULL;
+  for (const passes::GradientBucket& bucket : buckets) {
+    hash = Mix(hash, fmt::format("bucket {} {};", NameOf(bucket.dtype), bucket.bytes));
+    for (const auto& slot : bucket.slots)
+      hash = Mix(hash, fmt::format("{} {} {};", slot.parameter, slot.offset, slot.bytes));
+  }
+  return hash;
+}
+
+class AllReduceHook final : public BucketHook {
+ public:
+  explicit AllReduceHook(Communicator& comm) : comm_(comm) {}
+  Status Launch(const BucketView& bucket) override {
+    const auto index = static_cast<std::size_t>(bucket.index);
+    if (tickets_.size() <= index) tickets_.resize(index + 1);
+    TENON_ASSIGN(tickets_[index], comm_.AllReduce(bucket.send, bucket.receive, bucket.elements, bucket.dtype,
+                                                  Reduction::kSum, 1, bucket.tag));
+    return {};
+  }
+  Status Await(const BucketView& bucket) override {
+    return comm_.Wait(tickets_[static_cast<std::size_t>(bucket.index)]);
+  }
+  bool exact() const override { return true; }
+
+ private:
+  Communicator& comm_;
+  std::vector<Communicator::Ticket> tickets_;
+};
+
+}  // namespace
+
+std::unique_ptr<BucketHook> MakeAllReduceHook(Communicator& comm) { return std::make_unique<AllReduceHook>(comm); }
+
+GradientExchange::GradientExchange(Communicator& comm, Communicator& host, Device& device)
+    : comm_(comm), host_(host), device_(device), hook_(MakeAllReduceHook(comm)) {}
+
+// After an abort, what is under way ends soon; until then its memory is in use.
+GradientExchange::~GradientExchange() {
+  for (Bucket& bucket : buckets_) {
+    if (bucket.under_way) static_cast<void>(hook_->Await(bucket.view));
+  }
+  if (totals_ticket_) static_cast<void>(host_.Wait(*totals_ticket_));
+}
+
+Status GradientExchange::Prepare(const std::vector<passes::GradientBucket>& buckets) {
+  if (!buckets_.empty()) return Compare(buckets);
+  hash_ = HashOf(buckets);
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    Bucket bucket;
+    BucketView& view = bucket.view;
+    view.index = static_cast<int>(i);
+    view.dtype = buckets[i].dtype;
+    view.tag = hash_ + i;
+    view.gradient_elements = buckets[i].bytes / SizeOf(view.dtype);
+    view.carries_totals = i == 0 && hook_->exact() && view.dtype == DType::kF32;
+    const std::int64_t bytes = buckets[i].bytes + (view.carries_totals ? kTailBytes : 0);
+    view.elements = bytes / SizeOf(view.dtype);
+    TENON_TRY_WHILE(Allocate(bucket, bytes), "allocating bucket {} of the gradients", i);
+    buckets_.push_back(std::move(bucket));
+  }
+  return {};
+}
+
+// In memory of the communicator where it offers any, else in the device's; zero, for the gaps between gradients are summed
+// too.
+Status GradientExchange::Allocate(Bucket& bucket, std::int64_t bytes) {
+  TENON_ASSIGN(std::optional<CommBuffer> offered, comm_.AllocateBuffer(bytes));
+  if (offered) {
+    bucket.shared = std::move(*offered);
+    bucket.view.send = bucket.shared.send();
+    bucket.view.receive = bucket.shared.receive();
+    return {};
+  }
+  TENON_ASSIGN(bucket.own, device_.Allocate(bytes, TENON_ALLOC_DEFAULT));
+  bucket.view.send = bucket.view.receive = bucket.own.address();
+  const std::vector<char> zeros(static_cast<std::size_t>(bytes));
+  return device_.CopyFromHost(zeros.data(), bucket.own.address(), bytes);
+}
+
+Status GradientExchange::Compare(const std::vector<passes::GradientBucket>& buckets) const {
+  const std::uint64_t hash = HashOf(buckets);
+  if (hash == hash_) return {};
+  return Error(Code::kInternal,
+               "A program of this run divides the gradients into other buckets ({} of hash {:016x}) than the first one "
+               "({} of hash {:016x}).",
+               buckets.size(), hash, buckets_.size(), hash_);
+}
+
+Status GradientExchange::Begin(const StepTotals& totals) {
+  ++times_.steps;
+  totals_[0] = totals.loss;
+  totals_[1] = totals.overflow;
+  totals_[2] = totals.stop;
+  const BucketView& first = buckets_.front().view;
+  if (!first.carries_totals) {
+    const std::uint64_t at = Communicator::AddressOf(totals_);
+    TENON_ASSIGN(totals_ticket_, host_.AllReduce(at, at, 3, DType::kF64));
+    return {};
+  }
+  for (int i = 0; i < 3; ++i) short_totals_[i] = static_cast<float>(totals_[i]);
+  const std::uint64_t tail = first.send + static_cast<std::uint64_t>(first.gradient_elements * SizeOf(first.dtype));
+  return device_.CopyFromHost(short_totals_, tail, sizeof short_totals_);
+}
+
+Result<StepTotals> GradientExchange::Totals() {
+  const BucketView& first = buckets_.front().view;
+  if (!first.carries_totals) {
+    if (totals_ticket_) {
+      const Communicator::Ticket ticket = *totals_ticket_;
+      totals_ticket_.reset();
+      TENON_TRY(host_.Wait(ticket));
+    }
+    return StepTotals{totals_[0], totals_[1], totals_[2]};
+  }
+  TENON_TRY(Await(0));
+  const std::uint64_t tail = first.receive + static_cast<std::uint64_t>(first.gradient_elements * SizeOf(first.dtype));
+  TENON_TRY(device_.CopyToHost(tail, short_totals_, sizeof short_totals_));
+  return StepTotals{static_cast<double>(short_totals_[0]), static_cast<double>(short_totals_[1]),
+                    static_cast<double>(short_totals_[2])};
+}
+
+Status GradientExchange::Launch(std::size_t bucket) {
+  Bucket& launched = buckets_[bucket];
+  TENON_TRY_WHILE(hook_->Launch(launched.view), "summing bucket {} of the gradients over the ranks", bucket);
+  launched.under_way = true;
+  return {};
+}
+
+Status GradientExchange::Await(std::size_t bucket) {
+  Bucket& awaited = buckets_[bucket];
+  if (!awaited.under_way) return {};
+  const std::int64_t begin = MonotonicNs(), flown = comm_.counts().flight_ns;
+  awaited.under_way = false;
+  Status done = hook_->Await(awaited.view);
+  times_.wait_ns += MonotonicNs() - begin;
+  times_.flight_ns += comm_.counts().flight_ns - flown;
+  if (done.ok()) return done;
+  return std::move(done).While(fmt::format("summing bucket {} of the gradients over the ranks", bucket));
+}
+
+Status GradientExchange::AwaitAll() {
+  for (std::size_t i = 0; i < buckets_.size(); ++i) TENON_TRY(Await(i));
+  return {};
+}
+
+}  // namespace tenon::exec

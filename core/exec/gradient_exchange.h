@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/comm/communicator.h"
+#include "core/device/device.h"
+#include "core/passes/pass.h"
+
+namespace tenon::exec {
+
+// One bucket of gradients on its way: `elements` numbers of `dtype` at `send` become their sums over the ranks at `receive`,
+// which may be the same place. Device memory.
+struct BucketView {
+  int index = 0;
+  DType dtype = DType::kF32;
+  std::uint64_t send = 0, receive = 0;
+  std::int64_t elements = 0;
+  std::uint64_t tag = 0;  // of what lies where; equal on all ranks
+  // With the numbers of StepTotals behind the gradients, which only an exact sum may carry.
+  bool carries_totals = false;
+  std::int64_t gradient_elements = 0;  // without them
+};
+
+// What is done with a bucket in place of a plain all-reduce: shorter numbers on the wire, compression. All calls come from
+// the thread of the device, the same ones in the same order on all ranks.
+class BucketHook {
+ public:
+  virtual ~BucketHook() = default;
+  // The gradients are there, as far as work enqueued on the device is; starts the exchange.
+  virtual Status Launch(const BucketView& bucket) = 0;
+  // Returns when the sums are there.
+  virtual Status Await(const BucketView& bucket) = 0;
+  // Does the hook sum every number exactly? Then the totals of a step may travel in a bucket.
+  virtual bool exact() const = 0;
+};
+
+// Numbers of a step that are summed over the ranks beside the gradients.
+struct StepTotals {
+  double loss = 0;      // shares of the loss of the step
+  double overflow = 0;  // ranks whose sums of gradients are not finite
+  double stop = 0;      // ranks that were asked to stop
+};
+
+// How a bucket was exchanged, over all steps.
+struct ExchangeTimes {
+  std::int64_t steps = 0;
+  std::int64_t wait_ns = 0;    // the step stood still for it
+  std::int64_t flight_ns = 0;  // from the launch of a bucket to its end
+  std::int64_t copies = 0;     // gradients that were copied into their bucket
+};
+
+// The memory of the gradients of a run with several ranks, and their sums. The programs of a run share one; they are
+// compiled from the same parameters and so agree about the buckets. Must not outlive device and communicator. One thread.
+class GradientExchange {
+ public:
+  // `host` sums the totals where the hook is not exact, may be the same as `comm`.
+  GradientExchange(Communicator& comm, Communicator& host, Device& device);
+  ~GradientExchange();
+  GradientExchange(const GradientExchange&) = delete;
+  GradientExchange& operator=(const GradientExchange&) = delete;
+
+  // In place of the plain all-reduce; before the first Prepare.
+  void SetHook(std::unique_ptr<BucketHook> hook) { hook_ = std::move(hook); }
+
+  // Makes the memory; later calls only compare.
+  Status Prepare(const std::vector<passes::GradientBucket>& buckets);
+  std::size_t size() const { return buckets_.size(); }
+  std::uint64_t send(std::size_t bucket) const { return buckets_[bucket].view.send; }
+  std::uint64_t receive(std::size_t bucket) const { return buckets_[bucket].view.receive; }
+
+  // Begins a step: the totals of this rank.
+  Status Begin(const StepTotals& totals);
+  // Buckets are launched in order; all of a step are.
+  Status Launch(std::size_t bucket);
+  // Returns when the sums of the bucket are there; at once when they are already.
+  Status Await(std::size_t bucket);
+  Status AwaitAll();
+  // Over all ranks, after the first bucket has come.
+  Result<StepTotals> Totals();
+
+  void CountCopy() { ++times_.copies; }
+  const ExchangeTimes& times() const { return times_; }
+  // Hash of what stands in which bucket.
+  std::uint64_t layout_hash() const { return hash_; }
+
+ private:
+  struct Bucket {
+    BucketView view;
+    CommBuffer shared;  // memory of the communicator, or
+    Buffer own;         // of the device
+    bool under_way = false;
+  };
+  Status Allocate(Bucket& bucket, std::int64_t bytes);
+  Status Compare(const std::vector<passes::GradientBucket>& buckets) const;
+
+  Communicator &comm_, &host_;
+  Device& device_;
+  std::unique_ptr<BucketHook> hook_;
+  std::vector<Bucket> buckets_;
+  std::uint64_t hash_ = 0;
+  double totals_[3] = {};
+  float short_totals_[3] = {};
+  std::optional<Communicator::Ticket> totals_ticket_;
+  ExchangeTimes times_;
+};
+
+// The plain hook: one all-reduce of the bucket as it is.
+std::unique_ptr<BucketHook> MakeAllReduceHook(Communicator& comm);
+
+}  // namespace tenon::exec

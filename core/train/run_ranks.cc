@@ -1,0 +1,145 @@
+#include "core/train/run_ranks.h"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "core/base/digest.h"
+#include "core/base/log.h"
+#include "core/platform/process.h"
+
+namespace tenon {
+namespace {
+
+// A rank whose partner is gone learns it from the operation that fails; why the partner went comes a little later.
+constexpr std::int64_t kCauseNs = 500'000'000;
+
+CommunicatorOptions OptionsFor(const Rank& rank, const RunConfig& config, Rendezvous& rendezvous) {
+  CommunicatorOptions options;
+  options.rank = rank;
+  options.store = &rendezvous.store();
+  options.timeout_ns = static_cast<std::uint64_t>(config.parallel.timeout_s * 1e9);
+  return options;
+}
+
+}  // namespace
+
+std::string HashOfResult(const RunConfig& config) {
+  RunConfig same = config;
+  same.name = "run";
+  same.output = {};
+  same.plugins = {};
+  same.log = {};
+  same.profile = {};
+  same.save_graphs = 0;
+  const std::string text = PrintRunConfig(same);
+  Sha256 digest;
+  digest.Update(text.data(), text.size());
+  return digest.HexDigest();
+}
+
+Result<std::unique_ptr<RunRanks>> RunRanks::Join(const Rank& rank, const RunConfig& config, exec::Runtime& runtime,
+                                                 const JoinFn& join) {
+  std::unique_ptr<RunRanks> ranks(new RunRanks(rank));
+  auto plugin = FindCollective(runtime.registry(), config.parallel.comm);
+  if (!plugin.ok()) return std::move(plugin).status().At(PlaceOf(config.source, "parallel.comm").ToString());
+  Handshake handshake;
+  handshake.config_hash = HashOfResult(config);
+  handshake.plugins = fmt::format("{} {} (ABI {})", plugin->id, plugin->version, plugin->abi);
+  TENON_ASSIGN_WHILE(ranks->rendezvous_, join(rank, handshake), "joining the {} processes of the run as rank {}",
+                     rank.size, rank.rank);
+  Status connected = ranks->Connect(config, runtime, *plugin);
+  if (!connected.ok()) return ranks->Fail(connected);
+  return ranks;
+}
+
+Status RunRanks::Connect(const RunConfig& config, exec::Runtime& runtime, const CollectivePlugin& plugin) {
+  CommunicatorOptions options = OptionsFor(rank_, config, *rendezvous_);
+  Device& device = runtime.device();
+  TENON_ASSIGN(auto host, Communicator::Make(plugin, options));
+  std::unique_ptr<Communicator> on_device;
+  if (!device.host_accessible()) {
+    options.name = "device";
+    options.device = &device;
+    TENON_ASSIGN(on_device, Communicator::Make(plugin, options));
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    host_ = std::move(host);
+    device_ = std::move(on_device);
+  }
+  rendezvous_->OnFailure([this](const Status& cause) { AbortAll(cause); });
+  gradients_ = std::make_unique<exec::GradientExchange>(this->device(), *host_, device);
+  TENON_LOG(kInfo, "train", "collectives: {}", this->device().Describe());
+  return {};
+}
+
+void RunRanks::AbortAll(const Status& cause) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (host_) host_->Abort(cause);
+  if (device_) device_->Abort(cause);
+}
+
+RunRanks::~RunRanks() {
+  if (rendezvous_) rendezvous_->OnFailure([](const Status&) {});
+  gradients_.reset();
+  std::unique_ptr<Communicator> host, device;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    host.swap(host_);
+    device.swap(device_);
+  }
+}
+
+Result<double> RunRanks::Sum(double value) {
+  TENON_TRY(host_->AllReduceNow<double>({&value, 1}));
+  return value;
+}
+
+Status RunRanks::ShareVariables(exec::Variables& variables) {
+  for (const std::string& name : variables.Names()) {
+    TENON_ASSIGN(Tensor value, variables.Get(name));
+    TENON_ASSIGN(const Communicator::Ticket ticket,
+                 host_->Broadcast(Communicator::AddressOf(value.raw()), value.bytes(), 0));
+    TENON_TRY_WHILE(host_->Wait(ticket), "sending the first values of '{}' to all ranks", name);
+    if (!first()) TENON_TRY(variables.Set(name, value));
+  }
+  return {};
+}
+
+Status RunRanks::AverageVariables(exec::Variables& variables, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    TENON_ASSIGN(Tensor value, variables.Get(name));
+    const std::uint64_t at = Communicator::AddressOf(value.raw());
+    const bool counts = !IsFloating(value.dtype());  // of batches: equal on all ranks
+    if (counts) continue;
+    TENON_ASSIGN(const Communicator::Ticket ticket, host_->AllReduce(at, at, value.elements(), value.dtype(),
+                                                                     Reduction::kSum, 1.0 / size()));
+    TENON_TRY_WHILE(host_->Wait(ticket), "averaging '{}' over the ranks", name);
+    TENON_TRY(variables.Set(name, value));
+  }
+  return {};
+}
+
+Status RunRanks::Fail(const Status& status) {
+  const bool heard = (host_ && host_->broken()) || (device_ && device_->broken());
+  const std::int64_t until = MonotonicNs() + (heard ? kCauseNs : 0);
+  Status cause = rendezvous_->failure();
+  while (cause.ok() && MonotonicNs() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    cause = rendezvous_->failure();
+  }
+  if (cause.ok()) {
+    rendezvous_->Abort(status);
+    cause = status;
+  }
+  AbortAll(cause);
+  return cause;
+}
+
+Status RunRanks::Leave() {
+  TENON_TRY_WHILE(host_->Barrier(), "ending the run with all ranks");
+  return rendezvous_->Leave();
+}
+
+}  // namespace tenon
