@@ -162,8 +162,8 @@ class Communicator {
   struct Operation {
     Ticket ticket = 0;  // 0: free
     std::uint32_t kind = 0;
-    tenon_collective_op op{};   // as it was called, before staging and emulation
-    std::int64_t bytes = 0;     // of send
+    tenon_collective_op op{};  // as it was called, before staging and emulation
+    std::int64_t bytes = 0;    // of send
     std::int64_t started_ns = 0, ended_ns = 0;
     int tokens = 0;             // not completed yet
     std::int32_t code = 0;      // of the first token that failed

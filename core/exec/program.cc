@@ -122,7 +122,8 @@ Status Program::PlaceBuckets() {
     for (const passes::GradientBucket::Slot& slot : buckets[i].slots) {
       const auto offset = static_cast<std::uint64_t>(slot.offset);
       addresses_[Index(slot.result)] = exchange_->receive(i) + offset;
-      if (slot.in_place) addresses_[Index(compilation_.memory.root[Index(slot.gradient)])] = exchange_->send(i) + offset;
+      if (slot.in_place)
+        addresses_[Index(compilation_.memory.root[Index(slot.gradient)])] = exchange_->send(i) + offset;
     }
   }
   return {};

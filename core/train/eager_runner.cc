@@ -119,11 +119,11 @@ class EagerRunner final : public StepRunner {
   std::list<Walk> walks_;  // most recently used first
   Updates updates_;
   std::optional<double> gradient_norm_;
-  bool overflowed_ = false;              // in a batch of the current step
-  double loss_ = 0;                      // of the current step, as far as this rank has seen it
+  bool overflowed_ = false;  // in a batch of the current step
+  double loss_ = 0;          // of the current step, as far as this rank has seen it
   exec::StepTotals totals_;
   std::vector<TrainedParameter> summed_;  // those that get a gradient
-  exec::EagerOp* scale_loss_ = nullptr;  // Mul, where the loss is scaled
+  exec::EagerOp* scale_loss_ = nullptr;   // Mul, where the loss is scaled
   std::int64_t recomputed_ = 0;
   std::vector<std::string> parameter_names_, state_names_;
   std::set<std::string> of_network_;  // its parameters and states

@@ -80,7 +80,8 @@ Status EagerUpdate::Exchange() {
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     for (const passes::GradientBucket::Slot& slot : buckets_[i].slots) {
       const auto offset = static_cast<std::uint64_t>(slot.offset);
-      TENON_TRY(device_->CopyOnDevice(values_[Index(slot.gradient)].address(), exchange_->send(i) + offset, slot.bytes));
+      TENON_TRY(
+          device_->CopyOnDevice(values_[Index(slot.gradient)].address(), exchange_->send(i) + offset, slot.bytes));
       exchange_->CountCopy();
     }
     TENON_TRY(exchange_->Launch(i));

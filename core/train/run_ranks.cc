@@ -113,8 +113,8 @@ Status RunRanks::AverageVariables(exec::Variables& variables, const std::vector<
     const std::uint64_t at = Communicator::AddressOf(value.raw());
     const bool counts = !IsFloating(value.dtype());  // of batches: equal on all ranks
     if (counts) continue;
-    TENON_ASSIGN(const Communicator::Ticket ticket, host_->AllReduce(at, at, value.elements(), value.dtype(),
-                                                                     Reduction::kSum, 1.0 / size()));
+    TENON_ASSIGN(const Communicator::Ticket ticket,
+                 host_->AllReduce(at, at, value.elements(), value.dtype(), Reduction::kSum, 1.0 / size()));
     TENON_TRY_WHILE(host_->Wait(ticket), "averaging '{}' over the ranks", name);
     TENON_TRY(variables.Set(name, value));
   }

@@ -20,7 +20,6 @@ Status StepBatches::Read(Loader& loader, std::int64_t count, const LossConfig& l
     part.batch.samples = batch->samples.Clone();
     part.batch.labels = batch->labels.Clone();
   }
-  for (Part& part : parts_) part.share /= weight_;
   return {};
 }
 

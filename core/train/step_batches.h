@@ -8,14 +8,14 @@
 
 namespace tenon {
 
-// The batches of one step, read ahead, because the share of the first depends on what the last one counts. A batch whose
+// The batches of one step, read ahead, because the part of the first depends on what the last one counts. A batch whose
 // labels are all ignored counts nothing and is left out.
 class StepBatches {
  public:
   struct Part {
     Batch batch;
     std::int64_t index = 0;  // in the step
-    double share = 1;        // of what the step counts (CountedWeight); the shares of a step add up to 1
+    double weight = 1;       // what it counts (CountedWeight)
   };
 
   // The next `count` batches of the loader. The batch of a step of one is the loader's own, valid until its next call; those of

@@ -32,7 +32,8 @@ std::string DescribeStraggler(std::span<const RankTimes> ranks, std::size_t stra
                                 ? "It waits for its data: look at data.workers and the disk of that node."
                                 : "It computes slowly: look for other work on its cores, or a slower device.";
   return fmt::format(
-      "Rank {} is slow: its own work takes {:.1f} ms a step (data {:.1f}, compute {:.1f}); the median of the {} ranks is "
+      "Rank {} is slow: its own work takes {:.1f} ms a step (data {:.1f}, compute {:.1f}); the median of the {} ranks "
+      "is "
       "{:.1f} ms, and the others wait for it. {}",
       straggler, slow.own(), slow.data, slow.compute, ranks.size(), MedianOf(ranks), cause);
 }

@@ -22,6 +22,7 @@
 #include "core/train/run_folder.h"
 #include "core/train/run_position.h"
 #include "core/train/run_profile.h"
+#include "core/train/run_ranks.h"
 #include "core/train/run_report.h"
 #include "core/train/schedule.h"
 #include "core/train/step_batches.h"
@@ -49,10 +50,15 @@ Status AsInputError(Status status) {
 class TrainingRun {
  public:
   explicit TrainingRun(const TrainerOptions& options)
-      : options_(options), config_(options.config), profile_(options.profile, config_) {}
+      : options_(options),
+        config_(options.config),
+        profile_(options.profile, config_),
+        rank_(RankFromEnvironment()),
+        progress_(rank_.ok() && rank_->rank > 0 ? nullptr : stdout) {}
 
   TrainerResult Go() {
     result_.status = Run();
+    if (ranks_) result_.status = EndRanks(std::move(result_.status));
     Finish();
     return std::move(result_);
   }
@@ -64,6 +70,10 @@ class TrainingRun {
   Status OpenInputs();
   Status CheckEarlyStop();
   Status OpenDevice();
+  Status JoinRanks();
+  Status ShareStart();
+  Status SettleVariables();
+  Status EndRanks(Status status);
   CheckpointFolder MakeCheckpointFolder() const;
   Status OpenFolder();
   Status OpenRunner();
@@ -89,9 +99,11 @@ class TrainingRun {
   // Steps that changed the parameters: schedule and optimiser count no others.
   std::int64_t UpdatesDone() const { return at_.global_step - scaler_.state().skipped_steps; }
   // Did the last step change the parameters?
-  bool Updated() const { return batches_.weight() > 0 && !runner_->overflowed(); }
+  bool Updated() const { return weight_ > 0 && !runner_->overflowed(); }
   bool StoppedEarly() const { return early_stop_ && early_stop_->reached(); }
-  bool Stopped() const { return stop_.received() != 0 || at_.global_step >= total_steps_ || StoppedEarly(); }
+  // A signal ends the run; with several ranks all end it after the same step.
+  bool Interrupted() const { return ranks_ ? told_to_stop_ : stop_.received() != 0; }
+  bool Stopped() const { return Interrupted() || at_.global_step >= total_steps_ || StoppedEarly(); }
 
   const TrainerOptions& options_;
   const RunConfig& config_;
@@ -102,7 +114,9 @@ class TrainingRun {
 
   std::optional<RunFolder> folder_;
   std::optional<DataSource> data_;
+  Result<Rank> rank_;
   std::unique_ptr<exec::Runtime> runtime_;
+  std::unique_ptr<RunRanks> ranks_;  // with several ranks
   std::optional<Network> network_;
   RunFacts facts_;
   FirstValues first_values_;
@@ -110,12 +124,14 @@ class TrainingRun {
   std::unique_ptr<Loader> train_loader_, validation_loader_, test_loader_;
   StepGroups groups_;
   StepBatches batches_;  // of the current step
+  double weight_ = 0;    // what it counts, on all ranks
+  bool told_to_stop_ = false;
   LossScaler scaler_;
   std::optional<EarlyStop> early_stop_;
   std::optional<CheckpointFolder> checkpoints_;
   MetricsFile metrics_;
   EventFile events_;
-  Progress progress_{stdout};
+  Progress progress_;
   StepTimes step_times_;
 
   std::int64_t total_steps_ = 0, per_epoch_ = 0;
@@ -130,10 +146,11 @@ class TrainingRun {
 
 Status TrainingRun::Run() {
   AddConfig(&result_.summary, config_);
+  if (!rank_.ok()) return rank_.status();
   TENON_TRY(Open());
   if (options_.dry_run) return DryRun();
   TENON_TRY(TrainEpochs());
-  return stop_.received() == 0 ? CheckTrained(at_.global_step, scaler_) : Status();
+  return Interrupted() ? Status() : CheckTrained(at_.global_step, scaler_);
 }
 
 // Everything that can be wrong with the configuration is found before the output folder is touched.
@@ -154,6 +171,7 @@ Status TrainingRun::Open() {
       return AsInputError(std::move(values).status()).At(PlaceOf(config_.source, "init_from").ToString());
     first_values_ = std::move(values).value();
   }
+  if (!options_.dry_run) TENON_TRY(JoinRanks());
   LogOptions log;
   TENON_ASSIGN(log.file_level, ParseLogLevel(config_.log.level));
   log.level =
@@ -173,6 +191,7 @@ Status TrainingRun::Open() {
     Status resumed = Resume();
     if (!resumed.ok()) return AsInputError(std::move(resumed));
   }
+  if (ranks_) TENON_TRY(ShareStart());
   return folder_ ? OpenRecords() : Status();
 }
 
@@ -187,6 +206,8 @@ Status TrainingRun::CheckConfig() {
 Status TrainingRun::OpenInputs() {
   OpenDataOptions options;
   options.seed = static_cast<std::uint64_t>(config_.seed);
+  options.rank = rank_->rank;
+  options.ranks = rank_->size;
   const auto& transforms = config_.data.transforms;
   const bool one_hot = std::any_of(transforms.begin(), transforms.end(), [](const TransformConfig& transform) {
     return std::holds_alternative<OneHotConfig>(transform);
@@ -245,6 +266,36 @@ Status TrainingRun::OpenDevice() {
   return {};
 }
 
+Status TrainingRun::JoinRanks() {
+  if (rank_->size == 1) return {};
+  progress_.Line(fmt::format("{}", Describe(*rank_)));
+  TENON_ASSIGN(ranks_, RunRanks::Join(*rank_, config_, *runtime_, options_.join));
+  return {};
+}
+
+// All ranks begin with the values of the first.
+Status TrainingRun::ShareStart() {
+  if (!options_.resume) TENON_TRY(PrepareRunner());
+  return ranks_->ShareVariables(runner_->variables());
+}
+
+// Running statistics are those of a rank's own batches until something is measured or saved: then they are averaged.
+Status TrainingRun::SettleVariables() {
+  if (!ranks_) return {};
+  std::vector<std::string> names;
+  for (const std::string& name : runner_->ParameterNames()) {
+    const auto* variable = runner_->variables().Find(name);
+    if (variable != nullptr && !variable->trained) names.push_back(name);
+  }
+  return ranks_->AverageVariables(runner_->variables(), names);
+}
+
+// The first cause of any rank, where one has failed.
+Status TrainingRun::EndRanks(Status status) {
+  if (status.ok()) status = ranks_->Leave();
+  return status.ok() ? status : ranks_->Fail(status);
+}
+
 CheckpointFolder TrainingRun::MakeCheckpointFolder() const {
   const auto format =
       config_.checkpoint.format == "safetensors" ? CheckpointFormat::kSafetensors : CheckpointFormat::kCkpt;
@@ -274,6 +325,7 @@ Status TrainingRun::OpenRunner() {
   options.layout = data_->layout();
   options.first_values = &first_values_;
   if (folder_) options.graphs_folder = folder_->File("graphs");
+  if (ranks_) options.exchange = &ranks_->gradients();
   TENON_ASSIGN(runner_, config_.mode == RunMode::kGraph ? MakeGraphRunner(*runtime_, *network_, options)
                                                         : MakeEagerRunner(*runtime_, *network_, options));
   return {};
@@ -356,8 +408,9 @@ Status TrainingRun::TrainEpochs() {
     at_.NextEpoch();
   }
   // Ended in mid-epoch or by an early stop, or resumed at the end of a finished run.
+  TENON_TRY(SettleVariables());
   const bool unmeasured = at_.step_in_epoch < per_epoch_ || !result_.summary.test_loss;
-  if (unmeasured && stop_.received() == 0 && test_loader_)
+  if (unmeasured && !Interrupted() && test_loader_)
     TENON_TRY_WHILE(Evaluate(*test_loader_, "test"), "evaluating after step {}", at_.global_step);
   return Save();
 }
@@ -380,26 +433,35 @@ Status TrainingRun::TrainEpoch() {
   return {};
 }
 
-// The loss of a step is the mean over what its batches count; 0 where they count nothing: then nothing changes.
+// The loss of a step is the mean over what its batches count, on all ranks; 0 where they count nothing: then nothing changes.
 Result<double> TrainingRun::TrainBatches() {
   {
     const ActivityScope wait(profile_.log(), ActivityKind::kDataWait);
     TENON_TRY(batches_.Read(*train_loader_, groups_.batches_of(at_.step_in_epoch), config_.loss));
   }
+  weight_ = batches_.weight();
+  if (ranks_) {
+    TENON_ASSIGN(weight_, ranks_->Sum(batches_.weight()));
+  }
+  if (weight_ == 0) return 0.0;
+  StepPart part;
+  part.learning_rate = at_.learning_rate;
+  part.step = UpdatesDone();
+  part.loss_scale = scaler_.scale();
+  part.stop = stop_.received() != 0;
   double loss = 0;
   for (const StepBatches::Part& of_step : batches_.parts()) {
-    StepPart part;
-    part.learning_rate = at_.learning_rate;
-    part.step = UpdatesDone();
-    part.loss_scale = scaler_.scale();
-    part.position = groups_.position(at_.global_step, of_step.index);
-    part.weight = of_step.share;
+    part.position = groups_.position(at_.global_step, of_step.index) * rank_->size + rank_->rank;
+    part.weight = of_step.weight / weight_;
     part.first = &of_step == &batches_.parts().front();
     part.last = &of_step == &batches_.parts().back();
     TENON_ASSIGN(const double of_batch, runner_->Train(of_step.batch, part));
     loss += batches_.parts().size() == 1 ? of_batch : of_batch * part.weight;
   }
-  return loss;
+  if (!ranks_) return loss;
+  if (batches_.parts().empty()) TENON_TRY(runner_->TrainWithout(part));
+  told_to_stop_ = told_to_stop_ || runner_->totals().stop != 0;
+  return runner_->totals().loss;
 }
 
 Status TrainingRun::Step() {
@@ -426,11 +488,10 @@ Status TrainingRun::RunStep() {
   }
   ++at_.global_step;
   ++at_.step_in_epoch;
-  if (batches_.weight() > 0)
-    TENON_TRY_WHILE(scaler_.Update(runner_->overflowed()), "training step {}", at_.global_step);
+  if (weight_ > 0) TENON_TRY_WHILE(scaler_.Update(runner_->overflowed()), "training step {}", at_.global_step);
   if (Updated()) {
-    at_.loss_sum += loss * batches_.weight();
-    at_.loss_weight += batches_.weight();
+    at_.loss_sum += loss * weight_;
+    at_.loss_weight += weight_;
   }
   return Log(loss, took);
 }
@@ -463,7 +524,8 @@ Status TrainingRun::Log(double loss, std::int64_t took) {
 // The validation part when it is due; without one the test part, which is else only looked at after the last epoch.
 Status TrainingRun::EvaluateEpoch(bool last) {
   const bool due = config_.eval.every > 0 && at_.epoch % config_.eval.every == 0;
-  if ((!last && !due) || stop_.received() != 0) return {};
+  if ((!last && !due) || Interrupted()) return {};
+  TENON_TRY(SettleVariables());
   if (validation_loader_)
     TENON_TRY_WHILE(Evaluate(*validation_loader_, "validation"), "validating after epoch {}", at_.epoch);
   if (test_loader_ && (last || !validation_loader_))
@@ -512,6 +574,7 @@ Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
 Status TrainingRun::Save() {
   const bool wanted = config_.checkpoint.every > 0 || config_.checkpoint.steps;
   if (!wanted || at_.global_step == 0 || at_.Name() == last_saved_) return {};
+  TENON_TRY(SettleVariables());
   const ActivityScope scope(profile_.log(), ActivityKind::kCheckpoint);
   TENON_ASSIGN(RunState state, CaptureRun(config_, at_, *runner_, scaler_, early_stop_ ? &*early_stop_ : nullptr));
   AddVocabulary(data_->vocabulary(), &state);
@@ -586,6 +649,7 @@ void TrainingRun::Finish() {
     if (!written.ok() && result_.status.ok()) result_.status = written;
   }
   runner_.reset();
+  ranks_.reset();
   runtime_.reset();
 }
 

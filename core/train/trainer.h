@@ -6,6 +6,7 @@
 
 #include "core/base/status.h"
 #include "core/train/run_config.h"
+#include "core/train/run_ranks.h"
 #include "core/train/run_summary.h"
 
 namespace tenon {
@@ -18,6 +19,7 @@ struct TrainerOptions {
   bool lenient = false;     // a checkpoint that does not fit exactly: take what fits, say what did not
   bool dry_run = false;     // open data and plugins, plan, train nothing
   std::string profile;      // file for the trace of a profile; empty: none
+  JoinFn join = JoinRun;    // how the processes of the run meet, where a launcher started several
   // What started the run, without --output and --resume: told to whoever interrupts it.
   std::vector<std::string> command;
 };

@@ -121,7 +121,7 @@ class StepSession {
       part.learning_rate = rate;
       part.step = steps_;
       part.position = groups_.position(steps_, of_step.index);
-      part.weight = of_step.share;
+      part.weight = of_step.weight / batches_.weight();
       part.first = &of_step == &batches_.parts().front();
       part.last = &of_step == &batches_.parts().back();
       const auto of_batch = runner_->Train(of_step.batch, part);
