@@ -219,7 +219,7 @@ void Attempt::NoticeWorker(WorkerState& worker, int status) {
   pollfd news{scheduler_.descriptor(), POLLIN, 0};
   if (!failed_ && scheduler_lives_ && WIFEXITED(status)) poll(&news, 1, kNewsMs);
   ReadNews();
-  Fail(fmt::format("rank {} (process {}): {}", rank, worker.process, end.Describe()), rank);
+  Fail(fmt::format("rank {} (process {}) failed first: {}", rank, worker.process, end.Describe()), rank);
   if (scheduler_lives_) scheduler_.TellLost(rank, fmt::format("failed first: {}", end.Describe()));
 }
 

@@ -27,7 +27,7 @@ void PrintFinalReport(const LaunchPlan& plan, const AttemptResult& result) {
   std::fflush(stdout);
   const WorkerState* first = FirstOf(result);
   std::string text;
-  if (!result.cause.empty()) text += fmt::format("error: The job failed. First: {}.\n", result.cause);
+  if (!result.cause.empty()) text += fmt::format("error: The job failed: {}.\n", result.cause);
   if (first != nullptr) {
     text += fmt::format("  rank {}: {}\n  its log: {}\n", first->plan.rank,
                         first->end ? first->end->Describe() : "still running", first->plan.log);

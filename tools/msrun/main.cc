@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
                                     TENON_VERSION_STRING};
   if (const auto code = tenon::cli::AnswerVersion(program, argc, argv)) return *code;
   CLI::App app;
-  app.option_defaults()->always_capture_default();
+  app.option_defaults()->always_capture_default()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   tenon::LaunchOptions options;
   std::string join = "True";
   tenon::AddFlags(app, options, join);
