@@ -1,8 +1,7 @@
-#include <dlfcn.h>
-
 #include <filesystem>
 
 #include "core/api/internal.h"
+#include "core/platform/dynamic_library.h"
 #include "core/train/run_config.h"
 
 namespace tenon::api {
@@ -23,11 +22,10 @@ namespace {
 
 // <folder of this library>/tenon/plugins
 std::string PluginFolder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&PluginFolder), &info) == 0 || info.dli_fname == nullptr) return "";
+  const std::filesystem::path library(FolderOfCode(reinterpret_cast<const void*>(&PluginFolder)));
+  if (library.empty()) return "";
+  const std::filesystem::path folder = library / "tenon" / "plugins";
   std::error_code ignored;
-  const auto library = std::filesystem::weakly_canonical(info.dli_fname, ignored);
-  const auto folder = library.parent_path() / "tenon" / "plugins";
   return std::filesystem::is_directory(folder, ignored) ? folder.string() : "";
 }
 

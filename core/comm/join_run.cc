@@ -1,5 +1,3 @@
-#include <dlfcn.h>
-
 #include <charconv>
 #include <filesystem>
 
@@ -17,17 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Folder of the file that holds this code: a program, or libtenon.so in somebody else's.
-fs::path OwnFolder() {
-  static const char here = 0;
-  Dl_info info{};
-  std::error_code error;
-  if (dladdr(&here, &info) == 0 || info.dli_fname == nullptr) return {};
-  return fs::canonical(info.dli_fname, error).parent_path();
-}
-
 Result<const rendezvous::Library*> Open() {
-  const fs::path folder = OwnFolder();
+  static const char here = 0;
+  const fs::path folder = FolderOfCode(&here);
   const fs::path beside_programs = folder / "../lib/tenon" / rendezvous::kLibraryFile;
   const fs::path beside_library = folder / "tenon" / rendezvous::kLibraryFile;
   std::error_code error;

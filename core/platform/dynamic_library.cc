@@ -1,6 +1,7 @@
 #include "core/platform/dynamic_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <vector>  // before Boost.DLL: its library_info of 1.74 uses std::vector without including it
 
@@ -10,8 +11,11 @@
 #include <boost/dll/shared_library.hpp>
 
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <utility>
+
+#include "core/platform/process.h"
 
 namespace tenon {
 
@@ -75,6 +79,17 @@ Result<void*> DynamicLibrary::Symbol(const char* name) const {
     return Error(Code::kFailedPrecondition, "{} lies in {}", name, info.dli_fname);
   }
   return address;
+}
+
+std::string FolderOfCode(const void* code) {
+  Dl_info info{};
+  void* extra = nullptr;
+  if (::dladdr1(code, &info, &extra, RTLD_DL_LINKMAP) == 0 || extra == nullptr) return "";
+  // The program itself has no name there, and dli_fname is what its caller typed.
+  const char* file = static_cast<const link_map*>(extra)->l_name;
+  if (file == nullptr || *file == '\0') return ExecutableFolder();
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(file, ignored).parent_path().string();
 }
 
 bool IsMapped(const std::string& path) {

@@ -31,6 +31,10 @@ class DynamicLibrary {
   FileIdentity identity_;
 };
 
+// Folder of the file that holds this code, a program or a shared library, links resolved. Empty when the dynamic linker
+// does not know the address.
+std::string FolderOfCode(const void* code);
+
 // True when the dynamic linker has mapped this file already (as a plugin or as a dependency of one).
 bool IsMapped(const std::string& path);
 

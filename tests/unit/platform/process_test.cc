@@ -22,6 +22,15 @@ namespace fs = std::filesystem;
 using testing_support::TempFolder;
 using testing_support::WriteFile;
 
+TEST(DynamicLibrary, FolderOfCodeIsThatOfItsFile) {
+  static const char here = 0;
+  EXPECT_EQ(FolderOfCode(&here), ExecutableFolder());
+  const std::string libc = FolderOfCode(reinterpret_cast<const void*>(&::getpid));
+  EXPECT_TRUE(fs::exists(fs::path(libc) / "libc.so.6")) << libc;
+  int on_stack = 0;
+  EXPECT_EQ(FolderOfCode(&on_stack), "");
+}
+
 TEST(Process, KnowsItself) {
   EXPECT_EQ(FileName(ExecutablePath()), "unit_platform_process_test");
   EXPECT_EQ(ExecutablePath(), ExecutableFolder() + "/unit_platform_process_test");
