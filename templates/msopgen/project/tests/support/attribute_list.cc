@@ -13,6 +13,11 @@ double NumberIn(const Json& value) {
   return value.number;
 }
 
+int64_t WholeIn(const Json& value) {
+  if (value.kind == Json::Kind::kBool) return value.truth ? 1 : 0;
+  return value.whole;
+}
+
 void Flatten(const Json& value, std::vector<double>& numbers, std::vector<int64_t>& dims, size_t depth) {
   if (!value.is_list()) {
     numbers.push_back(NumberIn(value));
@@ -78,11 +83,11 @@ AttributeList::AttributeList(const tenon_operator_def& definition, const std::ve
 void AttributeList::Set(tenon_attribute& record, const Json& value) {
   switch (record.kind) {
     case TENON_ATTRIBUTE_DTYPE:
-      record.i64 = value.is_text() ? static_cast<int64_t>(DTypeOf(value.text)) : static_cast<int64_t>(value.number);
+      record.i64 = value.is_text() ? static_cast<int64_t>(DTypeOf(value.text)) : value.whole;
       return;
     case TENON_ATTRIBUTE_INT:
     case TENON_ATTRIBUTE_FLAG:
-      record.i64 = static_cast<int64_t>(NumberIn(value));
+      record.i64 = WholeIn(value);
       return;
     case TENON_ATTRIBUTE_FLOAT:
       record.f64 = NumberIn(value);
@@ -93,7 +98,7 @@ void AttributeList::Set(tenon_attribute& record, const Json& value) {
     case TENON_ATTRIBUTE_INTS:
     case TENON_ATTRIBUTE_SHAPE: {
       std::vector<int64_t>& list = ints_.emplace_back();
-      for (const Json& item : value.items) list.push_back(static_cast<int64_t>(NumberIn(item)));
+      for (const Json& item : value.items) list.push_back(WholeIn(item));
       record.ints = list.data();
       record.count = list.size();
       return;

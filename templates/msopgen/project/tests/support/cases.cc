@@ -85,7 +85,7 @@ std::vector<std::vector<int64_t>> ShapesOf(const Json* value) {
   if (!nested) lists.assign(1, *value);
   for (const Json& list : lists) {
     shapes.emplace_back();
-    for (const Json& dim : list.items) shapes.back().push_back(static_cast<int64_t>(dim.number));
+    for (const Json& dim : list.items) shapes.back().push_back(dim.whole);
   }
   return shapes;
 }

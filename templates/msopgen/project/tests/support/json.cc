@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "support/numbers.h"
+
 namespace testing {
 namespace {
 
@@ -87,6 +89,10 @@ class Parser {
     value.number = std::strtod(text_.c_str() + at_, &end);
     if (end == text_.c_str() + at_) Fail("no value");
     value.kind = Json::Kind::kNumber;
+    value.whole = support::Convert<int64_t>(value.number);
+    char* whole_end = nullptr;
+    const long long whole = std::strtoll(text_.c_str() + at_, &whole_end, 10);
+    if (whole_end == end) value.whole = whole;
     at_ = static_cast<size_t>(end - text_.c_str());
     return value;
   }
@@ -106,9 +112,30 @@ class Parser {
       for (int i = 0; i < 5; ++i) {
         if (name == kNames[i]) text.back() = kMeant[i];
       }
-      if (name == 'u') Fail("\\u in a text is not read here");
+      if (name == 'u') text.replace(text.size() - 1, 1, Character());
     }
     Need('"');
+    return text;
+  }
+
+  // The four digits of \u, or of two in a row where one does not suffice.
+  std::string Character() {
+    const uint32_t code = HexWord();
+    if (code < 0xd800 || code >= 0xdc00 || !TakeWord("\\u")) return Utf8(code);
+    return Utf8(0x10000 + ((code & 0x3ff) << 10) + (HexWord() & 0x3ff));
+  }
+  uint32_t HexWord() {
+    const std::string digits = text_.substr(at_, 4);
+    if (digits.size() < 4 || digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
+      Fail("\\u needs four digits");
+    at_ += 4;
+    return static_cast<uint32_t>(std::stoul(digits, nullptr, 16));
+  }
+  static std::string Utf8(uint32_t code) {
+    if (code < 0x80) return std::string(1, static_cast<char>(code));
+    const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    std::string text(1, static_cast<char>((0xff00 >> (more + 1) & 0xff) | code >> (6 * more)));
+    for (int i = more - 1; i >= 0; --i) text += static_cast<char>(0x80 | (code >> (6 * i) & 0x3f));
     return text;
   }
 

@@ -1,6 +1,7 @@
 // Reader of JSON documents, as small as the cases need it. Throws std::runtime_error with line and column.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@ struct Json {
   Kind kind = Kind::kNull;
   bool truth = false;
   double number = 0;
+  int64_t whole = 0;  // the number without its fraction; the nearest limit when it has more than 64 bits
   std::string text;
   std::vector<Json> items;
   std::vector<std::pair<std::string, Json>> members;
