@@ -62,6 +62,9 @@ inline constexpr char kStepNodes[] = "SLURM_STEP_NUM_NODES SLURM_NNODES";
 inline constexpr char kStepTasksPerNode[] = "SLURM_STEP_TASKS_PER_NODE SLURM_TASKS_PER_NODE";
 inline constexpr char kStepId[] = "SLURM_STEP_ID";
 
+// Processes that start the ranks of one node for launchers that do not name their job.
+inline constexpr const char* kStarters[] = {"hydra_pmi_proxy"};
+
 // Processes per pod that the operator of a training job asks for; more than one is the work of msrun in the pod.
 inline constexpr char kPodProcesses[] = "PET_NPROC_PER_NODE";
 

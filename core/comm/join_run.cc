@@ -69,7 +69,7 @@ Result<std::unique_ptr<Rendezvous>> JoinRun(const Rank& rank, const Handshake& h
   rendezvous::JoinOptions options;
   TENON_ASSIGN(options.limits, RendezvousLimits());
   options.own_address = GetEnv(compat::kOwnAddress).value_or("");
-  options.one_machine = GetEnv("TENON_ONE_MACHINE").value_or("") == "1";
+  options.one_machine = rank.one_machine || GetEnv("TENON_ONE_MACHINE").value_or("") == "1";
   options.log = [](LogLevel level, const std::string& text) {
     if (LogEnabled(level, "comm")) Log(level, "comm", text);
   };

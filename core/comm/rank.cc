@@ -8,9 +8,9 @@
 #include <set>
 
 #include "configs/compat/launchers.h"
-#include "core/base/digest.h"
 #include "core/base/env.h"
 #include "core/base/text.h"
+#include "core/comm/job_starter.h"
 #include "core/comm/slurm_step.h"
 
 namespace tenon {
@@ -137,10 +137,10 @@ Status FillPlace(const Launcher& launcher, const Variables& variables, Rank& ran
   return Status();
 }
 
-std::uint32_t PortOfJob(const std::string& job) {
+std::uint16_t PortOfJob(const std::string& job) {
   std::uint32_t hash = 2'166'136'261;  // FNV-1a
   for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619;
-  return kFirstPort + hash % kPorts;
+  return static_cast<std::uint16_t>(kFirstPort + hash % kPorts);
 }
 
 Status FillAddress(const Launcher& launcher, const Variables& variables, Rank& rank) {
@@ -251,8 +251,15 @@ Result<Rank> RankFromVariables(const Variables& variables) {
 
 Result<Rank> RankFromEnvironment() {
   TENON_ASSIGN(Rank rank, RankFromVariables(GetEnv));
-  if (rank.source == std::string_view("srun") && rank.many()) {
+  if (!rank.many()) return rank;
+  if (rank.source == std::string_view("srun")) {
     TENON_ASSIGN(rank.address, SlurmAddressOf(rank.address));
+    // The cluster's own record of its nodes: several on one machine.
+    rank.one_machine = rank.address.rfind("127.", 0) == 0 && !GetEnv("MASTER_ADDR");
+  }
+  if (rank.job.empty() && rank.local_size == rank.size && !GetEnv("MASTER_PORT")) {
+    rank.job = JobOfStarter();
+    rank.port = rank.job.empty() ? rank.port : PortOfJob(rank.job);
   }
   return rank;
 }

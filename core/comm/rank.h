@@ -21,6 +21,7 @@ struct Rank {
   std::string source;            // who said so, as a person reads it; empty: one process, no launcher
   std::string address;           // host name or address of the rendezvous; empty with one process
   std::uint16_t port = 0;        // its port
+  bool one_machine = false;      // all nodes are this machine, as the launcher itself says
   bool has_scheduler = false;    // the launcher serves the rendezvous; else rank 0 does
   std::string job;               // identity of the job as far as the launcher gives one; the rendezvous completes it
   std::uint32_t generation = 0;  // how often the job was started again
