@@ -81,6 +81,12 @@ Status GradientExchange::Prepare(const std::vector<passes::GradientBucket>& buck
   return {};
 }
 
+std::int64_t GradientExchange::bytes() const {
+  std::int64_t total = 0;
+  for (const Bucket& bucket : buckets_) total += bucket.view.elements * SizeOf(bucket.view.dtype);
+  return total;
+}
+
 // In memory of the communicator where it offers any, else in the device's; zero, for the gaps between gradients are summed
 // too.
 Status GradientExchange::Allocate(Bucket& bucket, std::int64_t bytes) {

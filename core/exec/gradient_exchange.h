@@ -69,6 +69,7 @@ class GradientExchange {
   // Makes the memory; later calls only compare.
   Status Prepare(const std::vector<passes::GradientBucket>& buckets);
   std::size_t size() const { return buckets_.size(); }
+  std::int64_t bytes() const;  // of all buckets
   std::uint64_t send(std::size_t bucket) const { return buckets_[bucket].view.send; }
   std::uint64_t receive(std::size_t bucket) const { return buckets_[bucket].view.receive; }
 

@@ -33,6 +33,26 @@ Json Maybe(const std::optional<Value>& value, Fn to_json) {
   return value ? to_json(*value) : Json(nullptr);
 }
 
+void AddRanks(const RunSummary& s, Json* json) {
+  Json& out = *json;
+  out["ranks"] = List(s.ranks, [](const RunSummary::RankRow& row) {
+    return Json{{"rank", row.rank},
+                {"data_ms", Number(row.data_ms)},
+                {"compute_ms", Number(row.compute_ms)},
+                {"wait_ms", Number(row.wait_ms)}};
+  });
+  const RunSummary::Communication& comm = *s.communication;
+  out["communication"] = {{"plugin", Text(comm.plugin)},
+                          {"buckets", comm.buckets},
+                          {"mb", Number(comm.mb)},
+                          {"wait_ms", Number(comm.wait_ms)},
+                          {"flight_ms", Number(comm.flight_ms)},
+                          {"copies", comm.copies},
+                          {"staged", comm.staged},
+                          {"staged_mb", Number(comm.staged_mb)},
+                          {"emulated", Object(comm.emulated, [](std::int64_t count) { return Json(count); })}};
+}
+
 void AddTraining(const RunSummary& s, Json* json) {
   Json& out = *json;
   out["schedule"] = Text(s.schedule);
@@ -67,6 +87,7 @@ void AddTraining(const RunSummary& s, Json* json) {
         {"file", matrix.file}, {"classes", matrix.classes}, {"samples", matrix.samples}, {"right", matrix.right}};
   });
   out["recomputed_nodes"] = s.recomputed_nodes;
+  if (s.communication) AddRanks(s, json);
   if (s.profile)
     out["profile"] = {{"file", s.profile->file}, {"events", s.profile->events}, {"dropped", s.profile->dropped}};
 }

@@ -111,6 +111,25 @@ struct RunSummary {
     std::int64_t events = 0, dropped = 0;
   };
   std::optional<Profile> profile;  // of a run with --profile
+
+  // Of a run with several ranks: where the time of each went, a step on average.
+  struct RankRow {
+    std::int64_t rank = 0;
+    double data_ms = 0, compute_ms = 0, wait_ms = 0;
+  };
+  std::vector<RankRow> ranks;
+  struct Communication {
+    std::string plugin;
+    std::int64_t buckets = 0;
+    double mb = 0;            // of the gradients
+    double wait_ms = 0;       // a step stands still for its gradients
+    double flight_ms = 0;     // a step, from the launch of each bucket to its end; what is above wait_ms is overlapped
+    std::int64_t copies = 0;  // of gradients that are not computed in their bucket
+    std::int64_t staged = 0;  // operations through host memory, because the plugin does not reach the device's
+    double staged_mb = 0;
+    std::map<std::string, std::int64_t> emulated;  // operations that the plugin lacks
+  };
+  std::optional<Communication> communication;
 };
 
 // The text of summary.json, ended by a newline.

@@ -1,6 +1,7 @@
 #include "core/train/trainer.h"
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 
 #include "core/base/log.h"
@@ -17,6 +18,7 @@
 #include "core/train/metrics_file.h"
 #include "core/train/network.h"
 #include "core/train/progress.h"
+#include "core/train/rank_watch.h"
 #include "core/train/run_checks.h"
 #include "core/train/run_end.h"
 #include "core/train/run_folder.h"
@@ -85,6 +87,7 @@ class TrainingRun {
   Status TrainEpoch();
   Status Step();
   Status RunStep();
+  Status Watch(std::int64_t took, std::int64_t for_data, std::int64_t for_ranks);
   Result<double> TrainBatches();
   Status Log(double loss, std::int64_t took);
   void NoteSkipped();
@@ -117,6 +120,7 @@ class TrainingRun {
   Result<Rank> rank_;
   std::unique_ptr<exec::Runtime> runtime_;
   std::unique_ptr<RunRanks> ranks_;  // with several ranks
+  std::optional<RankWatch> watch_;   // with several ranks
   std::optional<Network> network_;
   RunFacts facts_;
   FirstValues first_values_;
@@ -270,6 +274,7 @@ Status TrainingRun::JoinRanks() {
   if (rank_->size == 1) return {};
   progress_.Line(fmt::format("{}", Describe(*rank_)));
   TENON_ASSIGN(ranks_, RunRanks::Join(*rank_, config_, *runtime_, options_.join));
+  watch_.emplace(*ranks_, config_.parallel.straggler_every);
   return {};
 }
 
@@ -292,6 +297,7 @@ Status TrainingRun::SettleVariables() {
 
 // The first cause of any rank, where one has failed.
 Status TrainingRun::EndRanks(Status status) {
+  if (status.ok()) status = watch_->AddTo(&result_.summary);
   if (status.ok()) status = ranks_->Leave();
   return status.ok() ? status : ranks_->Fail(status);
 }
@@ -474,17 +480,19 @@ Status TrainingRun::Step() {
 Status TrainingRun::RunStep() {
   const ActivityScope scope(profile_.log(), ActivityKind::kStep);
   const std::int64_t waited = train_loader_->stats().wait_ns, begin = MonotonicNs();
+  const std::int64_t stood = watch_ ? watch_->wait_ns() : 0;
   at_.learning_rate =
       LearningRateAt(config_.schedule, LearningRate(config_.optimizer), UpdatesDone(), total_steps_, per_epoch_);
   TENON_ASSIGN(const double loss, TrainBatches());
   const std::int64_t with_data = MonotonicNs() - begin;
-  const std::int64_t took = with_data - (train_loader_->stats().wait_ns - waited);
+  const std::int64_t for_data = train_loader_->stats().wait_ns - waited, took = with_data - for_data;
   if (!result_.summary.first_step_ms) {  // it compiles
     result_.summary.first_step_ms = Milliseconds(MonotonicNs() - started_ns_);
   } else {
     step_times_.Add(Milliseconds(took));
     train_ns_ += with_data;
     samples_ += batches_.samples();
+    if (watch_) TENON_TRY(Watch(took, for_data, watch_->wait_ns() - stood));
   }
   ++at_.global_step;
   ++at_.step_in_epoch;
@@ -494,6 +502,15 @@ Status TrainingRun::RunStep() {
     at_.loss_weight += weight_;
   }
   return Log(loss, took);
+}
+
+Status TrainingRun::Watch(std::int64_t took, std::int64_t for_data, std::int64_t for_ranks) {
+  const RankTimes times{Milliseconds(for_data), Milliseconds(took - for_ranks), Milliseconds(for_ranks)};
+  TENON_ASSIGN(const std::string slow, watch_->Note(times));
+  if (slow.empty()) return {};
+  progress_.Line(slow);
+  TENON_LOG(kWarning, "train", "{}", slow);
+  return {};
 }
 
 Status TrainingRun::Log(double loss, std::int64_t took) {
@@ -626,6 +643,7 @@ void TrainingRun::FillSummary() {
 void TrainingRun::Finish() {
   RunSummary& summary = result_.summary;
   result_.signal = stop_.received();
+  if (result_.signal == 0 && told_to_stop_) result_.signal = SIGTERM;  // another rank was asked
   FillSummary();
   if (!result_.status.ok()) {
     summary.status = "failed";
