@@ -91,7 +91,7 @@ std::string DescribeSplit(const RunSummary& summary) {
 void DescribeKernels(const exec::StepPlan& plan, std::vector<std::string>& lines) {
   for (const auto& node : plan.nodes) {
     lines.push_back(fmt::format("{} ({}): {}", node.name, node.op, node.kernel));
-    for (const std::string& reason : node.refused) lines.push_back(fmt::format("    not {}", reason));
+    for (const std::string& reason : node.refused) lines.push_back("    " + reason);
   }
 }
 

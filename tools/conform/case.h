@@ -41,6 +41,7 @@ const char* OutcomeName(Outcome outcome);
 // What cases may be told on the command line.
 struct CaseSettings {
   std::string plugin;      // absolute path of the file under test
+  std::string device;      // file of the plugin whose device runs kernels where `plugin` has none; empty: none
   bool long_runs = false;  // opt-in: hours, gigabytes
   std::string record;      // file that receives every call; empty: none
   int result_fd = -1;

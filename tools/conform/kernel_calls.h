@@ -15,12 +15,20 @@ std::vector<KernelOf> ListKernels(Session& session);
 std::vector<KernelOf> KernelsOf(Session& session);
 
 // Calls `body` for every kernel of the plugin and every call in one of the dtypes that it supports; returns how many.
-// Kernels of operators that the core does not know are left out.
+// Kernels of operators that neither the core nor the plugin defines are left out, and calls of operators without a
+// reference that a kernel refuses when it runs.
 int ForEachCall(Session& session, const std::vector<DType>& dtypes, Values values,
                 const std::function<void(const KernelOf&, const OpCall&)>& body);
 // The same for the calls that `calls` makes.
 int ForEachCallOf(Session& session, const std::function<std::vector<OpCall>(const OpDef&)>& calls,
                   const std::function<void(const KernelOf&, const OpCall&)>& body);
+
+// What a call must give: the reference, or where the operator has none the plugin's own kernels in the plain way, in the widest
+// dtype that they take. An error when the values are refused.
+Result<std::vector<Tensor>> Expected(Session& session, const KernelOf& kernel, const OpCall& call);
+
+// The operator of the plugin whose gradient is `backward`; null when there is none.
+const OpDef* ForwardOf(Session& session, const OpDef& backward);
 
 // Compares with the reference; fails the case with the first element that differs.
 void RequireNear(Context& context, const Tensor& got, const Tensor& expected, double tolerance,

@@ -149,7 +149,7 @@ void KernelRun::Describe() {
   query_.outputs = reinterpret_cast<const tenon_value_desc*>(output_bytes_.data());
   query_.output_count = static_cast<std::uint32_t>(outputs_.size());
   query_.device_kind = def.device_kind;
-  query_.device = session_.device();
+  query_.device = session_.lent() ? nullptr : session_.device();
   query_.native_stream_kind = session_.info().native_stream_kind;
   plan_args_.math_flags = query_.math_flags;
   plan_args_.inputs = query_.inputs;
@@ -431,8 +431,13 @@ std::int32_t KernelRun::Execute(bool may_fail) { return ExecuteOn(*this, may_fai
 std::int32_t KernelRun::ExecuteOn(KernelRun& operands, bool may_fail) {
   const Doing doing(text_);
   const std::int32_t code = EnqueueOn(operands, may_fail);
-  if (code == TENON_OK) session_.Synchronize(operands.way_.stream);
-  return code;
+  if (code != TENON_OK) return code;
+  if (!may_fail) {
+    session_.Synchronize(operands.way_.stream);
+    return code;
+  }
+  return TENON_CALL(tenon.stream, &session_.streams(), stream_synchronize, operands.way_.stream, kForever,
+                    &operands.error_);
 }
 
 void KernelRun::Enqueue() { EnqueueOn(*this, false); }
@@ -454,7 +459,13 @@ std::int32_t KernelRun::EnqueueOn(KernelRun& operands, bool may_fail) {
   std::vector<std::uint8_t> in_bytes, out_bytes;
   Spread(in, &in_bytes, &record.input_stride);
   Spread(out, &out_bytes, &record.output_stride);
-  record.stream = operands.way_.stream;
+  // A kernel of another plugin than the device's gets the native handle of the stream alone.
+  record.stream = session_.lent() ? nullptr : operands.way_.stream;
+  if (session_.lent() && session_.streams().native != nullptr) {
+    const std::int32_t given = TENON_CALL(tenon.stream, &session_.streams(), native, operands.way_.stream,
+                                          &record.native_stream, &operands.error_);
+    if (given != TENON_OK) record.native_stream = 0;
+  }
   record.inputs = reinterpret_cast<const tenon_tensor*>(in_bytes.data());
   record.input_count = static_cast<std::uint32_t>(in.size());
   record.outputs = reinterpret_cast<const tenon_tensor*>(out_bytes.data());

@@ -72,10 +72,9 @@ Status WriteFile(const std::string& path, const std::string& text) {
   return {};
 }
 
-// All cases, printed as they end.
-std::vector<CaseResult> RunAll(const std::vector<const Case*>& cases, const CaseSettings& settings, bool loads,
-                               const std::map<std::string, std::string>& exceptions, bool print) {
-  std::vector<CaseResult> results;
+// Cases printed as they end; onto *results.
+void RunEach(const std::vector<const Case*>& cases, const CaseSettings& settings, bool loads,
+             const std::map<std::string, std::string>& exceptions, bool print, std::vector<CaseResult>* results) {
   for (const Case* which : cases) {
     CaseResult result;
     if (!loads && which->number > kLastLoadCase) {
@@ -90,7 +89,22 @@ std::vector<CaseResult> RunAll(const std::vector<const Case*>& cases, const Case
       std::fputs(TextLine(result).c_str(), stdout);
       std::fflush(stdout);
     }
-    results.push_back(std::move(result));
+    results->push_back(std::move(result));
+  }
+}
+
+// All cases; then those of operators once more for each further device.
+std::vector<CaseResult> RunAll(const std::vector<const Case*>& cases, CaseSettings settings, bool loads,
+                               const KitOptions& options, const std::map<std::string, std::string>& exceptions) {
+  std::vector<CaseResult> results;
+  RunEach(cases, settings, loads, exceptions, !options.json, &results);
+  std::vector<const Case*> of_operators;
+  for (const Case* which : cases) {
+    if (std::string_view(which->level) == "L2") of_operators.push_back(which);
+  }
+  for (std::size_t i = 1; i < options.devices.size(); ++i) {
+    settings.device = AbsolutePath(options.devices[i], CurrentFolder());
+    RunEach(of_operators, settings, loads, exceptions, !options.json, &results);
   }
   return results;
 }
@@ -107,7 +121,7 @@ int RunCases(const KitOptions& options, const CaseSettings& settings) {
   const auto exceptions = Exceptions(options, settings.plugin);
   if (!exceptions.ok()) return cli::Report(exceptions.status());
   const Status loads = WouldLoad(settings);
-  const std::vector<CaseResult> results = RunAll(*cases, settings, loads.ok(), *exceptions, !options.json);
+  const std::vector<CaseResult> results = RunAll(*cases, settings, loads.ok(), options, *exceptions);
   std::fputs(options.json ? Json(results).c_str() : TextSummary(results).c_str(), stdout);
   if (!options.junit.empty()) {
     const Status written = WriteFile(options.junit, Junit(settings.plugin, results));
@@ -135,6 +149,10 @@ int RunKit(const KitOptions& options) {
   settings.plugin = AbsolutePath(options.plugin, CurrentFolder());
   if (::access(settings.plugin.c_str(), R_OK) != 0)
     return cli::Report(InvalidArgument("{} cannot be read.", options.plugin));
+  for (const std::string& device : options.devices) {
+    if (::access(device.c_str(), R_OK) != 0) return cli::Report(InvalidArgument("{} cannot be read.", device));
+  }
+  if (!options.devices.empty()) settings.device = AbsolutePath(options.devices[0], CurrentFolder());
   if (!options.perf.empty())
     return cli::Report(ComparePerformance(settings, AbsolutePath(options.perf, CurrentFolder())));
   if (options.repro.empty()) return RunCases(options, settings);

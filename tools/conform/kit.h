@@ -9,6 +9,7 @@ namespace tenon::conform {
 struct KitOptions {
   std::string plugin;
   std::vector<std::string> only;
+  std::vector<std::string> devices;  // files of plugins that lend their device
   std::string repro;
   std::string exceptions;
   std::vector<std::string> plugin_options;

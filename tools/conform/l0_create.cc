@@ -16,7 +16,7 @@ void CreateFails(Context& context, const Library& library, const HostFaults& fau
   FakeHost host(context, faults, OptionsOf(context));
   tenon_error error;
   tenon_plugin* plugin = nullptr;
-  const std::int32_t code = Create(context, library, host, &plugin, &error);
+  const std::int32_t code = Create(library, host, &plugin, &error);
   context.Require(code != TENON_OK, "create answers OK although {}.", what);
   context.Require(plugin == nullptr, "create fails because {} but gives an instance.", what);
   context.Require(error.message_size > 0, "create fails with code {} because {}, without a text.", code, what);
@@ -71,7 +71,7 @@ void CreateUnderFaults(Context& context) {
   FakeHost counting(context, {}, OptionsOf(context));
   tenon_error error;
   tenon_plugin* plugin = nullptr;
-  const std::int32_t code = Create(context, library, counting, &plugin, &error);
+  const std::int32_t code = Create(library, counting, &plugin, &error);
   context.Require(code == TENON_OK, "create answers {}: {}", code, error.message_text());
   const std::int64_t allocs = counting.allocs(), options = counting.option_calls();
   Call("tenon.plugin.destroy", library.descriptor().destroy, plugin);
@@ -161,7 +161,7 @@ void UnknownOption(Context& context) {
   FakeHost host(context, {}, ConfigNode::Map(entries));
   tenon_error error;
   tenon_plugin* plugin = nullptr;
-  const std::int32_t code = Create(context, library, host, &plugin, &error);
+  const std::int32_t code = Create(library, host, &plugin, &error);
   const Status unknown = host.options().UnknownKeys();
   context.Require(code != TENON_OK || !unknown.ok(),
                   "The plugin asked for an option that it cannot know, so the host takes it for known.");
@@ -172,7 +172,7 @@ void UnknownOption(Context& context) {
     const ConfigNode wrong = WithOption({}, option.key, ConfigNode::Scalar("wrong", ScalarStyle::kQuoted));
     FakeHost wrong_host(context, {}, wrong);
     tenon_plugin* made = nullptr;
-    const std::int32_t answer = Create(context, library, wrong_host, &made, &error);
+    const std::int32_t answer = Create(library, wrong_host, &made, &error);
     context.Require(answer != TENON_OK && made == nullptr,
                     "create answers OK although option {} is a text and must be a {}.", option.key, option.type);
   }

@@ -101,7 +101,7 @@ void OlderHost(Context& context) {
   FakeHost host(context, faults);
   tenon_plugin* plugin = nullptr;
   tenon_error error;
-  const std::int32_t code = Create(context, library, host, &plugin, &error);
+  const std::int32_t code = Create(library, host, &plugin, &error);
   context.Require(code == TENON_ABI_MISMATCH && error.message_size > 0,
                   "create answers {} to a host that is too old; it must be ABI_MISMATCH with a text.", code);
 }

@@ -28,7 +28,8 @@ void NeedSome(Context& context, int calls) {
 bool HasCapability(Session& s, std::string_view key) {
   tenon_value value = TENON_INIT(tenon_value);
   tenon_error error;
-  const std::int32_t code = TENON_CALL(tenon.device, &s.devices(), query, s.plugin(), 0, ToStr(key), &value, &error);
+  const std::int32_t code =
+      TENON_CALL(tenon.device, &s.devices(), query, s.owner().plugin(), 0, ToStr(key), &value, &error);
   s.context().Require(code == TENON_OK, "query of {} answers {}.", key, code);
   return value.answer == TENON_ANSWER_YES;
 }

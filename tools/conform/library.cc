@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "core/plugin/error_sink.h"
 
 namespace tenon::conform {
@@ -29,10 +31,14 @@ tenon_host_info OrdinaryHost() {
 
 Library::Library(Context& context) : Library(context, RTLD_NOW | RTLD_LOCAL) {}
 
-Library::Library(Context& context, int dlopen_mode) : context_(context) { Open(dlopen_mode); }
+Library::Library(Context& context, int dlopen_mode) : context_(context), path_(context.plugin()) { Open(dlopen_mode); }
+
+Library::Library(Context& context, std::string path) : context_(context), path_(std::move(path)) {
+  Open(RTLD_NOW | RTLD_LOCAL);
+}
 
 void Library::Open(int dlopen_mode) {
-  void* handle = ::dlopen(context_.plugin().c_str(), dlopen_mode);
+  void* handle = ::dlopen(path_.c_str(), dlopen_mode);
   if (handle == nullptr) context_.Fail(fmt::format("dlopen refused the file: {}", ::dlerror()));
   query_ = reinterpret_cast<tenon_plugin_query_fn>(::dlsym(handle, TENON_ENTRY_SYMBOL));
   if (query_ == nullptr) context_.Fail("The file does not export " TENON_ENTRY_SYMBOL ".");

@@ -20,6 +20,9 @@ class Library {
  public:
   explicit Library(Context& context);
   Library(Context& context, int dlopen_mode);
+  Library(Context& context, std::string path);
+
+  const std::string& path() const { return path_; }
 
   tenon_plugin_query_fn query() const { return query_; }
   // As an ordinary host asks.
@@ -36,6 +39,7 @@ class Library {
  private:
   void Open(int dlopen_mode);
   Context& context_;
+  std::string path_;
   tenon_plugin_query_fn query_ = nullptr;
   const tenon_plugin_descriptor* descriptor_ = nullptr;
   std::vector<const tenon_interface*> interfaces_;

@@ -26,6 +26,10 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false)
       ->type_name("CASE");
   app.add_option("--repro", options.repro, "Run one case and print the calls that it made.")->type_name("CASE");
+  app.add_option("--device", options.devices,
+                 "Run cases of kernels (L2) on the device of this plugin where PLUGIN has none; may be repeated.")
+      ->allow_extra_args(false)
+      ->type_name("OTHER");
   app.add_option("--exceptions", options.exceptions,
                  "Declared exceptions; by default <plugin file without .so>.conformance.yaml beside it.")
       ->type_name("FILE");

@@ -32,7 +32,7 @@ constexpr Case kLoad = {0, "L0", "load", "e.3", "An ordinary host opens the plug
 }  // namespace
 
 int RunOneCase(int argc, char** argv) {
-  if (argc < 8) return 2;
+  if (argc < 9) return 2;
   const std::string what = argv[2];
   CaseSettings settings;
   settings.self = argv[0];
@@ -40,8 +40,9 @@ int RunOneCase(int argc, char** argv) {
   UseBoard(std::atoi(argv[4]));
   settings.plugin = argv[5];
   settings.record = argv[6];
-  settings.long_runs = std::strcmp(argv[7], "1") == 0;
-  for (int i = 8; i < argc; ++i) settings.options.emplace_back(argv[i]);
+  settings.device = argv[7];
+  settings.long_runs = std::strcmp(argv[8], "1") == 0;
+  for (int i = 9; i < argc; ++i) settings.options.emplace_back(argv[i]);
   const Case* which = what == "load" ? &kLoad : what == "-1" ? &kMeasure : FindCase(what);
   if (which == nullptr) return 2;
   Context context(*which, settings);

@@ -344,6 +344,7 @@ std::vector<OpCall> SampleCalls(const OpDef& def, DType dtype, Values values) {
 Result<std::vector<Tensor>> RunReference(const OpCall& call) {
   std::vector<Tensor> outputs;
   for (const ValueType& type : call.types) outputs.emplace_back(type.dtype, type.shape.Concrete());
+  if (!call.has_reference()) return Error(Code::kUnimplemented, "Operator {} has no reference.", NameOf(*call.def));
   TENON_TRY(call.def->reference()(ReferenceArgs{call.attrs, call.inputs, outputs, call.random}));
   return outputs;
 }

@@ -18,6 +18,8 @@ struct OpCall {
   std::string text;  // for messages: "Conv f32[2,3,9,7] f32[4,3,3,3] {pads=[1,1,1,1]}"
 
   std::vector<Shape> output_shapes() const;
+  // The core can say what comes out; not so of operators that plugins define.
+  bool has_reference() const { return def->reference() != nullptr; }
 };
 
 // How values are chosen.

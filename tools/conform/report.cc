@@ -45,8 +45,9 @@ int Count(std::span<const CaseResult> results, Outcome outcome) {
 
 std::string TextLine(const CaseResult& result) {
   const bool plain = result.outcome == Outcome::kPassed && result.message.empty();
-  return fmt::format("{:<34} {:<8} {:>6.0f} ms  {:<5} {}\n", result.which->id(), OutcomeName(result.outcome), result.ms,
-                     result.which->clause, plain ? result.which->checks : result.message);
+  const std::string on = result.device.empty() ? "" : fmt::format(" [on {}]", result.device);
+  return fmt::format("{:<34} {:<8} {:>6.0f} ms  {:<5} {}{}\n", result.which->id(), OutcomeName(result.outcome),
+                     result.ms, result.which->clause, plain ? result.which->checks : result.message, on);
 }
 
 std::string TextSummary(std::span<const CaseResult> results) {
@@ -65,6 +66,7 @@ std::string Json(std::span<const CaseResult> results) {
                     {"result", OutcomeName(result.outcome)},
                     {"message", result.message},
                     {"ms", result.ms}});
+    if (!result.device.empty()) list.back()["device"] = result.device;
   }
   return Dump(list);
 }
@@ -78,8 +80,9 @@ std::string Junit(const std::string& plugin, std::span<const CaseResult> results
       "errors=\"0\" skipped=\"{}\" time=\"{:.3f}\">\n",
       EscapeXml(plugin), results.size(), Count(results, Outcome::kFailed), skipped, seconds);
   for (const CaseResult& result : results) {
-    text += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", result.which->level,
-                        result.which->id(), result.ms * 1e-3);
+    const std::string on = result.device.empty() ? "" : " on " + EscapeXml(result.device);
+    text += fmt::format("  <testcase classname=\"{}\" name=\"{}{}\" time=\"{:.3f}\"", result.which->level,
+                        result.which->id(), on, result.ms * 1e-3);
     switch (result.outcome) {
       case Outcome::kPassed:
         text += "/>\n";

@@ -30,6 +30,7 @@ std::vector<std::string> ChildArguments(const std::string& what, const CaseSetti
                                         std::to_string(board_fd),
                                         settings.plugin,
                                         settings.record,
+                                        settings.device,
                                         settings.long_runs ? "1" : "0"};
   arguments.insert(arguments.end(), settings.options.begin(), settings.options.end());
   return arguments;
@@ -90,10 +91,19 @@ ChildEnd Spawn(const std::string& what, const CaseSettings& settings, int timeou
   return end;
 }
 
-std::string DescribeEnd(const ChildEnd& end, int timeout_s, const std::string& plugin) {
-  const std::string last = end.last_call.empty() ? "; it had not called the plugin yet"
-                                                 : fmt::format("; the last call into {} was {}",
-                                                               plugin.substr(plugin.rfind('/') + 1), end.last_call);
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Of the two plugins that a case may call, the one that serves the slot.
+std::string Served(const CaseSettings& settings, const std::string& slot) {
+  const bool of_device =
+      slot.rfind("tenon.device.", 0) == 0 || slot.rfind("tenon.memory.", 0) == 0 || slot.rfind("tenon.stream.", 0) == 0;
+  return FileName(of_device && !settings.device.empty() ? settings.device : settings.plugin);
+}
+
+std::string DescribeEnd(const ChildEnd& end, int timeout_s, const CaseSettings& settings) {
+  std::string last = "; it had not called the plugin yet";
+  if (!end.last_call.empty())
+    last = fmt::format("; the last call into {} was {}", Served(settings, end.last_call), end.last_call);
   if (end.timed_out) return fmt::format("It did not end within {} seconds{}.", timeout_s, last);
   if (WIFSIGNALED(end.status)) return fmt::format("Its process ended by {}{}.", SignalName(WTERMSIG(end.status)), last);
   return fmt::format("Its process ended early, with exit code {} and without a report{}.", WEXITSTATUS(end.status),
@@ -105,13 +115,14 @@ std::string DescribeEnd(const ChildEnd& end, int timeout_s, const std::string& p
 CaseResult RunCase(const Case& which, const CaseSettings& settings) {
   CaseResult result;
   result.which = &which;
+  if (std::string_view(which.level) == "L2" && !settings.device.empty()) result.device = FileName(settings.device);
   const std::int64_t start = MonotonicNs();
   const int timeout_s = settings.long_runs ? 100000 : which.timeout_s;
   const ChildEnd end = Spawn(std::to_string(which.number), settings, timeout_s);
   result.ms = static_cast<double>(MonotonicNs() - start) * 1e-6;
   const auto report = nlohmann::json::parse(end.output, nullptr, /*allow_exceptions=*/false);
   if (!report.is_object()) {
-    result.message = DescribeEnd(end, timeout_s, settings.plugin);
+    result.message = DescribeEnd(end, timeout_s, settings);
     return result;
   }
   const std::string outcome = report.value("result", "");
@@ -137,7 +148,7 @@ void ApplyExceptions(const std::map<std::string, std::string>& exceptions, CaseR
 Status WouldLoad(const CaseSettings& settings) {
   const ChildEnd end = Spawn("load", settings, 60);
   const auto report = nlohmann::json::parse(end.output, nullptr, /*allow_exceptions=*/false);
-  if (!report.is_object()) return Error(Code::kUnavailable, "{}", DescribeEnd(end, 60, settings.plugin));
+  if (!report.is_object()) return Error(Code::kUnavailable, "{}", DescribeEnd(end, 60, settings));
   if (report.value("result", "") == "passed") return {};
   return Error(Code::kUnavailable, "{}", report.value("message", ""));
 }

@@ -15,6 +15,7 @@ struct CaseResult {
   Outcome outcome = Outcome::kFailed;
   std::string message;
   double ms = 0;
+  std::string device;  // name of the plugin that lent its device; empty: none
 };
 
 // Starts this program once more for one case. A signal, an early end and a missing report are failures that say so.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/config/yaml_reader.h"
+#include "core/ops/plugin_operators.h"
 
 namespace tenon::conform {
 
@@ -38,29 +39,39 @@ ConfigNode OptionsOf(Context& context) {
   return options;
 }
 
-std::int32_t Create(Context& context, const Library& library, FakeHost& host, tenon_plugin** out, tenon_error* error) {
+std::int32_t Create(const Library& library, FakeHost& host, tenon_plugin** out, tenon_error* error) {
   tenon_create_args args = TENON_INIT(tenon_create_args);
   args.thread_budget = 2;
   args.host = host.api();
   args.instance_name = TENON_STR("conform");
-  args.plugin_path = ToStr(context.plugin());
+  args.plugin_path = ToStr(library.path());
   return Call("tenon.plugin.create", library.descriptor().create, &args, out, error);
 }
 
 Instance::Instance(Context& context, const HostFaults& faults)
     : context_(context), owned_(std::make_unique<Library>(context)), library_(owned_.get()) {
-  Start(faults);
+  Start(faults, OptionsOf(context));
+}
+
+Instance::Instance(Context& context, std::unique_ptr<Library> library)
+    : context_(context), owned_(std::move(library)), library_(owned_.get()) {
+  Start({}, {});
+}
+
+std::unique_ptr<Instance> Instance::Lender(Context& context) {
+  return std::unique_ptr<Instance>(
+      new Instance(context, std::make_unique<Library>(context, context.settings().device)));
 }
 
 Instance::Instance(Context& context, const Library& library, const HostFaults& faults)
     : context_(context), library_(&library) {
-  Start(faults);
+  Start(faults, OptionsOf(context));
 }
 
-void Instance::Start(const HostFaults& faults) {
-  host_ = std::make_unique<FakeHost>(context_, faults, OptionsOf(context_));
+void Instance::Start(const HostFaults& faults, ConfigNode options) {
+  host_ = std::make_unique<FakeHost>(context_, faults, std::move(options));
   tenon_error error;
-  const std::int32_t code = Create(context_, *library_, *host_, &plugin_, &error);
+  const std::int32_t code = Create(*library_, *host_, &plugin_, &error);
   if (code != TENON_OK) context_.Fail(fmt::format("create answered {}: {}", code, error.message_text()));
   if (plugin_ == nullptr) context_.Fail("create answered OK but gave no instance.");
   const std::string_view level = context_.which().level;
@@ -85,20 +96,24 @@ void Instance::Destroy() {
 Instance::~Instance() { Destroy(); }
 
 Session::Session(Context& context, const HostFaults& faults, std::uint32_t index) : Instance(context, faults) {
-  devices_ = &Need<tenon_device_vtable>();
-  memory_ = &Need<tenon_memory_vtable>();
-  streams_ = &Need<tenon_stream_vtable>();
+  const bool lend = Table<tenon_device_vtable>() == nullptr && !context.settings().device.empty() &&
+                    std::string_view(context.which().level) == "L2";
+  if (lend) lender_ = Lender(context);
+  devices_ = &owner().Need<tenon_device_vtable>();
+  memory_ = &owner().Need<tenon_memory_vtable>();
+  streams_ = &owner().Need<tenon_stream_vtable>();
   OpenDevice(index);
 }
 
 void Session::OpenDevice(std::uint32_t index) {
   tenon_error error;
   std::uint32_t count = 0;
-  Ok(TENON_CALL(tenon.device, devices_, device_count, plugin(), &count, &error), error, "count its devices");
+  Ok(TENON_CALL(tenon.device, devices_, device_count, owner().plugin(), &count, &error), error, "count its devices");
   if (count <= index) context().Skip(fmt::format("The plugin sees {} devices here.", count));
   info_.numa_node = -1;
-  Ok(TENON_CALL(tenon.device, devices_, device_info, plugin(), index, &info_, &error), error, "describe the device");
-  Ok(TENON_CALL(tenon.device, devices_, open, plugin(), index, &device_, &error), error, "open the device");
+  Ok(TENON_CALL(tenon.device, devices_, device_info, owner().plugin(), index, &info_, &error), error,
+     "describe the device");
+  Ok(TENON_CALL(tenon.device, devices_, open, owner().plugin(), index, &device_, &error), error, "open the device");
   if (device_ == nullptr) context().Fail("tenon.device.open answered OK but gave no device.");
   std::uint32_t spaces = 0;
   Ok(TENON_CALL(tenon.memory, memory_, space_count, device_, &spaces, &error), error, "count memory spaces");
@@ -123,6 +138,16 @@ Session::~Session() {
   }
   TENON_CALL(tenon.stream, streams_, stream_destroy, stream_);
   TENON_CALL(tenon.device, devices_, close, device_);
+}
+
+const OpRegistry& Session::ops() {
+  if (ops_ != nullptr) return *ops_;
+  ops_ = std::make_unique<OpRegistry>(&BuiltinOps());
+  if (const auto* table = Table<tenon_op_vtable>()) {
+    const Status added = AddPluginOperators(*table, plugin(), "the plugin", *ops_);
+    if (!added.ok()) context().Fail(added.message());
+  }
+  return *ops_;
 }
 
 void Session::Ok(std::int32_t code, const tenon_error& error, std::string_view what) {

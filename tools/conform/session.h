@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/ops/op_def.h"
 #include "core/plugin/checked_tables.h"
 #include "tools/conform/fake_host.h"
 #include "tools/conform/library.h"
@@ -25,6 +26,8 @@ class Instance {
  public:
   explicit Instance(Context& context, const HostFaults& faults = {});
   Instance(Context& context, const Library& library, const HostFaults& faults = {});
+  // Of the plugin that lends its device; the options are not for it.
+  static std::unique_ptr<Instance> Lender(Context& context);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
@@ -49,9 +52,10 @@ class Instance {
   void Destroy();
 
  private:
+  Instance(Context& context, std::unique_ptr<Library> library);
+  void Start(const HostFaults& faults, ConfigNode options);
   Context& context_;
   std::unique_ptr<Library> owned_;
-  void Start(const HostFaults& faults);
   const Library* library_;
   const CheckedTables* checked_ = nullptr;
   std::unique_ptr<FakeHost> host_;
@@ -59,7 +63,7 @@ class Instance {
 };
 
 // Calls create. On success *out is the instance.
-std::int32_t Create(Context& context, const Library& library, FakeHost& host, tenon_plugin** out, tenon_error* error);
+std::int32_t Create(const Library& library, FakeHost& host, tenon_plugin** out, tenon_error* error);
 
 // A block of device memory.
 struct Block {
@@ -68,11 +72,18 @@ struct Block {
   std::uint64_t bytes = 0;
 };
 
-// An instance with device 0 opened and one stream. Skips the case when the plugin offers no device.
+// An instance with device 0 opened and one stream. Where the plugin offers no device, cases of operators (L2) take that of
+// the plugin of `--device`; else the case is skipped.
 class Session : public Instance {
  public:
   explicit Session(Context& context, const HostFaults& faults = {}, std::uint32_t index = 0);
   ~Session();
+
+  // Whose device it is.
+  Instance& owner() { return lender_ != nullptr ? *lender_ : *this; }
+  bool lent() const { return lender_ != nullptr; }
+  // The operators of the core and of the plugin.
+  const OpRegistry& ops();
 
   const tenon_device_vtable& devices() const { return *devices_; }
   const tenon_memory_vtable& memory() const { return *memory_; }
@@ -111,6 +122,8 @@ class Session : public Instance {
 
  private:
   void OpenDevice(std::uint32_t index);
+  std::unique_ptr<Instance> lender_;
+  std::unique_ptr<OpRegistry> ops_;
   const tenon_device_vtable* devices_ = nullptr;
   const tenon_memory_vtable* memory_ = nullptr;
   const tenon_stream_vtable* streams_ = nullptr;

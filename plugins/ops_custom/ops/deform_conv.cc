@@ -439,6 +439,9 @@ class Backward : public DeformConvKernel {
     args.dx = call.out<float>(0), args.d_weight = call.out<float>(1), args.d_offset = call.out<float>(2);
     args.d_bias = args.bias != nullptr && call.has_output(3) ? call.out<float>(3) : nullptr;
     args.d_mask = args.mask != nullptr && call.has_output(4) ? call.out<float>(4) : nullptr;
+    // One element each; see InferGrad.
+    if (args.d_bias == nullptr && call.has_output(3)) *call.out<float>(3) = 0;
+    if (args.d_mask == nullptr && call.has_output(4)) *call.out<float>(4) = 0;
     const DeformConvLoops& loops = kDeformConv(isa());
     const auto workspace = [&](uint32_t worker) { return call.workspace<float>() + worker * floats_; };
     const double image = static_cast<double>(args.pixels()) * PixelNanoseconds();
