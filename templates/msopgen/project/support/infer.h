@@ -120,30 +120,4 @@ inline void InferReduction(const sdk::Infer& node, const Signature& signature, u
   node.SetOutput(0, type, static_cast<int32_t>(dims.size()), dims.data());
 }
 
-// The operator behind a gradient: inputs are the gradients of all outputs, then all forward inputs. The gradient of an
-// absent input is one zero.
-inline void InferGradient(const sdk::Infer& node, const Signature& forward, sdk::Table<uint32_t> differentiable) {
-  const uint32_t fixed = forward.fixed_outputs + forward.fixed_inputs;
-  const uint32_t share = Share(node.input_count(), fixed, forward.dynamic_outputs + forward.dynamic_inputs);
-  uint32_t output = 0;
-  const auto same_as = [&](uint32_t input) {
-    if (output >= node.output_count()) return;
-    if (node.has_input(input)) {
-      node.SameAsInput(output++, input);
-    } else {
-      const uint32_t type = node.InputDType(0);
-      node.SetOutput(output++, type == 0 ? static_cast<uint32_t>(TENON_DTYPE_F32) : type, 0, nullptr);
-    }
-  };
-  for (uint64_t k = 0; k < differentiable.count; ++k) {
-    const uint32_t input = differentiable.first[k];
-    if (input < forward.fixed_inputs) {
-      same_as(forward.fixed_outputs + input);
-      continue;
-    }
-    const uint32_t list = forward.dynamic_outputs + input - forward.fixed_inputs;
-    for (uint32_t i = 0; i < share; ++i) same_as(fixed + list * share + i);
-  }
-}
-
 }  // namespace support

@@ -158,6 +158,7 @@ class Runner {
       gradient_note_ = std::string(reason.what()) + ", which only Tenon has: train with it to check its gradient";
       return;
     }
+    TryWrongGradient(one, attributes, weights);
     for (size_t input = 0; input < one.inputs.size(); ++input) {
       if (!needed[input]) continue;
       const std::string what = "the gradient of input " + std::to_string(input);
@@ -167,6 +168,22 @@ class Runner {
                      ToText(one.inputs[input].dims));
       CompareWithDifferences(one, attributes, inferred, weights, input, gradients[input], what);
     }
+  }
+
+  // The kernel of the gradient trusts its shape rule: gradients of outputs that have another shape must be refused.
+  void TryWrongGradient(const Case& one, const AttributeList& attributes, std::vector<Tensor> operands) const {
+    const tenon_operator_def* gradient = library_.Operator(expectation_.domain, expectation_.type + "Grad");
+    if (gradient == nullptr || gradient->input_count != operands.size() + one.inputs.size()) return;
+    const auto wrong =
+        std::find_if(operands.begin(), operands.end(), [](const Tensor& tensor) { return tensor.present; });
+    wrong->dims.insert(wrong->dims.begin(), 2);
+    operands.insert(operands.end(), one.inputs.begin(), one.inputs.end());
+    try {
+      InferOutputs(*gradient, attributes, operands, gradient->output_count, false);
+    } catch (const std::exception&) {
+      return;
+    }
+    throw Failed("the shape rule of the gradient takes gradients of outputs that have another shape");
   }
 
   void CompareWithDifferences(const Case& one, const AttributeList& attributes,
