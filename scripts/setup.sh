@@ -11,7 +11,7 @@ set -euo pipefail
 packages=(g++ cmake ninja-build pkg-config python3 libboost-dev libprotobuf-dev protobuf-compiler libgrpc++-dev
   protobuf-compiler-grpc libdnnl-dev libyaml-cpp-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev
   libmd-dev libgloo-dev ccache)
-test_packages=(libgtest-dev libgmock-dev clang clang-format libomp-dev patch abigail-tools python3-jsonschema
+test_packages=(libgtest-dev libgmock-dev clang clang-format libomp-dev patch abigail-tools python3-jsonschema python3-yaml
   openmpi-bin mpich slurm-wlm munge iproute2 nftables)
 
 case "${1:-}" in

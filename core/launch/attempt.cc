@@ -16,6 +16,7 @@
 #include "core/base/env.h"
 #include "core/base/text.h"
 #include "core/comm/limits.h"
+#include "core/launch/rank_request.h"
 #include "core/platform/process.h"
 #include "core/platform/spawn.h"
 
@@ -52,20 +53,18 @@ std::string WorkerEnd::Describe() const {
 int WorkerEnd::ExitCode() const { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 Attempt::Attempt(const LaunchPlan& plan, const JobFacts& facts, int signals, LogFollower& follower)
-    : plan_(plan), facts_(facts), signals_(signals), follower_(follower) {
-  for (const WorkerPlan& worker : plan.workers) {
-    WorkerState state;
-    state.plan = worker;
-    workers_.push_back(std::move(state));
-  }
+    : plan_(plan), facts_(facts), signals_(signals), follower_(follower) {}
+
+Result<rendezvous::Limits> Attempt::Limits() const {
+  TENON_ASSIGN(rendezvous::Limits limits, RendezvousLimits());
+  const std::int64_t seconds = plan_.options.cluster_time_out;
+  limits.topology_ns = seconds < 0 ? 0 : static_cast<std::uint64_t>(seconds) * 1'000'000'000;
+  return limits;
 }
 
 Status Attempt::StartScheduler() {
   Scheduler::Options options;
-  TENON_ASSIGN(options.serve.limits, RendezvousLimits());
-  options.serve.limits.topology_ns = plan_.options.cluster_time_out < 0
-                                         ? 0
-                                         : static_cast<std::uint64_t>(plan_.options.cluster_time_out) * 1'000'000'000;
+  TENON_ASSIGN(options.serve.limits, Limits());
   options.serve.address = plan_.options.master_addr;
   options.serve.port = facts_.port;
   options.serve.size = static_cast<std::uint32_t>(plan_.options.worker_num);
@@ -78,7 +77,25 @@ Status Attempt::StartScheduler() {
   return Status();
 }
 
+Status Attempt::AskForRanks() {
+  RankRequest request;
+  request.address = plan_.options.master_addr;
+  request.port = facts_.port;
+  request.job = facts_.job;
+  request.generation = facts_.generation;
+  request.workers = static_cast<std::uint32_t>(plan_.workers.size());
+  TENON_ASSIGN(request.limits, Limits());
+  TENON_ASSIGN(const std::uint32_t first, RequestRanks(request, signals_));
+  NumberWorkers(plan_, first);
+  return Status();
+}
+
 Status Attempt::StartWorkers() {
+  for (const WorkerPlan& worker : plan_.workers) {
+    WorkerState state;
+    state.plan = worker;
+    workers_.push_back(std::move(state));
+  }
   const std::vector<std::string> inherited = Environment();
   for (WorkerState& worker : workers_) {
     const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (facts_.generation == 0 ? O_TRUNC : 0);
@@ -107,7 +124,8 @@ Status Attempt::StartWorkers() {
 
 Result<AttemptResult> Attempt::Run() {
   if (plan_.serves) TENON_TRY(StartScheduler());
-  Status started = StartWorkers();
+  Status started = plan_.asks_for_ranks ? AskForRanks() : Status();
+  if (started.ok()) started = StartWorkers();
   if (!started.ok()) {
     KillDescendants();
     return started;

@@ -53,7 +53,9 @@ class Attempt {
   Result<AttemptResult> Run();
 
  private:
+  Result<rendezvous::Limits> Limits() const;
   Status StartScheduler();
+  Status AskForRanks();
   Status StartWorkers();
   void Watch();
   void ReadSignals();
@@ -68,7 +70,7 @@ class Attempt {
   bool AllEnded() const;
   std::int64_t NextMoment() const;
 
-  const LaunchPlan& plan_;
+  LaunchPlan plan_;
   const JobFacts& facts_;
   int signals_;
   LogFollower& follower_;

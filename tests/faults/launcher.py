@@ -1,4 +1,4 @@
-"""Faults of launcher and rendezvous, on real processes (numbers as in docs/reference/faults.md)."""
+"""Faults of launcher and rendezvous, on real processes."""
 import os
 import pathlib
 import re
@@ -226,6 +226,22 @@ def name_not_resolved(scene):
     never.expect_on_screen("The name 'node-a' is not resolved (DNS or hosts file)")
 
 
+def nodes_without_numbers(scene):
+    """Launchers without --node_rank: the scheduler numbers their workers, and refuses a node too many."""
+    hosts = TwoHosts(scene)
+    flags = ["--master_port=8118", "--master_addr=10.77.1.1", "--cluster_time_out=10"]
+    second = scene.msrun(4, "--steps", 60, flags=flags, local=2, name="b", before=hosts.inside("b"))
+    time.sleep(0.5)  # it asks before anybody answers
+    first = scene.msrun(4, "--steps", 60, flags=flags, local=2, name="a", before=hosts.inside("a"))
+    first.wait_for("all are here")
+    third = scene.msrun(4, "--steps", 60, flags=flags, local=2, name="c", before=hosts.inside("b"))
+    expect(third.end(3) != 0, "exit code 0")
+    third.expect_on_screen("This node is extra or rank id exceeds")
+    expect(first.end(20) == 0 and second.end(20) == 0, first.text() + second.text())
+    ranks = sorted(re.findall(r"rank (\d) of 4", first.text() + second.text()))
+    expect(ranks == ["0", "1", "2", "3"], f"ranks {ranks}")
+
+
 def partition(scene, cut):
     hosts = TwoHosts(scene)
     save = scene.folder / "saved.state"
@@ -320,7 +336,7 @@ def exit_codes(scene):
 
 FAULTS = [
     (2, killed_between_steps), (3, stopped), (4, stopped_and_continued), (4, slow_rank), (5, scheduler_killed),
-    (6, launcher_killed), (7, port_taken), (8, late_joiner), (9, contradictions), (10, too_many), (11, name_not_resolved),
+    (6, launcher_killed), (7, port_taken), (8, late_joiner), (9, contradictions), (10, too_many), (10, nodes_without_numbers), (11, name_not_resolved),
     (12, link_down), (12, packets_dropped), (13, lossy_link), (16, exits_early), (17, restarted), (0, exit_codes),
 ]
 

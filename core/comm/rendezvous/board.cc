@@ -123,8 +123,7 @@ Status Board::CompareHandshake(const Candidate& candidate) const {
   return compare("the set of plugins", candidate.plugins, first.plugins);
 }
 
-// `fatal`: no run can come of it, so all ranks are told. `retry`: it may come again.
-Status Board::Check(const Candidate& candidate, bool& fatal, bool& retry) const {
+Status Board::CheckJob(const Candidate& candidate, bool& retry) const {
   if (closing_) return Ended();
   if (!candidate.job.empty() && candidate.job != options_.job)
     return InvalidArgument("{} belongs to job '{}', and job '{}' is served here. Choose another port for one of them.",
@@ -135,7 +134,12 @@ Status Board::Check(const Candidate& candidate, bool& fatal, bool& retry) const 
                  NameOf(candidate), candidate.generation, options_.generation,
                  retry ? "" : ": it is a leftover of an earlier start");
   }
-  if (!failure_.ok()) return failure_;
+  return failure_;
+}
+
+// `fatal`: no run can come of it, so all ranks are told. `retry`: it may come again.
+Status Board::Check(const Candidate& candidate, bool& fatal, bool& retry) const {
+  TENON_TRY(CheckJob(candidate, retry));
   if (candidate.rank >= options_.size && candidate.size == options_.size)
     return InvalidArgument("This node is extra or rank id exceeds: {} came to a run of {} ranks.", NameOf(candidate),
                            options_.size);
@@ -216,6 +220,20 @@ Status Board::CheckOpen(std::uint64_t token, std::uint32_t* rank) const {
   if (member == nullptr) return NotRegistered();
   if (rank != nullptr) *rank = member->who.rank;
   return failure_;
+}
+
+Reply Board::Allot(const Candidate& node, std::uint32_t workers) {
+  const std::lock_guard lock(mutex_);
+  bool retry = false;
+  if (Status wrong = CheckJob(node, retry); !wrong.ok()) return Refusal(std::move(wrong), retry);
+  if (workers > options_.size - allotted_)
+    return Refusal(InvalidArgument(
+        "This node is extra or rank id exceeds: '{}' has {} workers, and {} of the {} ranks of the run are left.",
+        node.host, workers, options_.size - allotted_, options_.size));
+  Reply reply;
+  reply.value = std::to_string(allotted_);
+  allotted_ += workers;
+  return reply;
 }
 
 Reply Board::Put(std::uint64_t token, const std::string& key, const std::string& value) {

@@ -57,6 +57,8 @@ class Board {
 
   // Answered when all ranks are there. Returns a number for LostCall.
   std::uint64_t Register(const Candidate& candidate, Done done);
+  // Deals ranks out to nodes in the order of their asking; the first one is the value of the reply.
+  Reply Allot(const Candidate& node, std::uint32_t workers);
   Reply Put(std::uint64_t token, const std::string& key, const std::string& value);
   Reply Delete(std::uint64_t token, const std::string& key);
   void Get(std::uint64_t token, const std::string& key, std::uint64_t timeout_ns, Done done);
@@ -101,6 +103,7 @@ class Board {
   using Ready = std::vector<std::pair<Done, Reply>>;
 
   Status Check(const Candidate& candidate, bool& fatal, bool& retry) const;
+  Status CheckJob(const Candidate& candidate, bool& retry) const;
   Status CompareHandshake(const Candidate& candidate) const;
   Status CheckOpen(std::uint64_t token, std::uint32_t* rank) const;
   const Member* Find(std::uint64_t token) const;
@@ -122,6 +125,7 @@ class Board {
   std::map<std::uint32_t, Member> members_;  // by rank
   bool complete_ = false;                    // all were there
   std::size_t left_ = 0;
+  std::uint32_t allotted_ = 0;  // ranks that Allot gave away
   Status failure_;
   std::map<std::string, std::string> values_;
   Waiters waiters_;

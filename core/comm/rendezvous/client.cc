@@ -287,6 +287,35 @@ Result<std::unique_ptr<Rendezvous>> Join(const Rank& rank, const Handshake& hand
   return std::unique_ptr<Rendezvous>(std::move(participant));
 }
 
+Result<std::uint32_t> Allot(const Rank& node, std::uint32_t workers, const JoinOptions& options) {
+  Allotment request;
+  request.set_host(node.node_name);
+  request.set_workers(workers);
+  request.set_job(node.job);
+  request.set_generation(node.generation);
+  const std::string place = fmt::format("{}:{}", node.address, node.port);
+  const auto ask = [&]() -> Result<Reply> {
+    TENON_ASSIGN(const std::vector<NumericAddress> addresses, Resolve(node.address));
+    TENON_TRY(TryConnect(addresses, node.port, kConnectNs));
+    Connection connection(ChannelTarget(addresses, node.port), place);
+    TENON_ASSIGN(Reply reply, connection.Ask(&Meeting::Stub::Allot, request, kConnectNs));
+    if (reply.retry) return Status(Code::kUnavailable, reply.status.message());
+    TENON_TRY(std::move(reply.status));
+    return reply;
+  };
+  const std::int64_t began = MonotonicNs();
+  for (;;) {
+    const Result<Reply> reply = ask();
+    if (reply.ok()) return static_cast<std::uint32_t>(std::stoul(reply->value));
+    if (reply.status().code() != Code::kUnavailable) return reply.status();
+    const std::uint64_t limit = options.limits.topology_ns;
+    if (limit > 0 && MonotonicNs() - began > static_cast<std::int64_t>(limit))
+      return Error(Code::kDeadlineExceeded, "No ranks were had from {} within {:.4g} s. {}", place,
+                   static_cast<double>(limit) / 1e9, reply.status().message());
+    SleepMs(50);
+  }
+}
+
 Result<std::string> Probe(const std::string& address, std::uint16_t port, std::uint64_t timeout_ns) {
   TENON_ASSIGN(const std::vector<NumericAddress> addresses, Resolve(address));
   TENON_TRY(TryConnect(addresses, port, timeout_ns));

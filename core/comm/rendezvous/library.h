@@ -57,6 +57,8 @@ struct Library {
   const char* version;  // of Tenon, that of the caller
   Result<std::unique_ptr<Rendezvous>> (*join)(const Rank&, const Handshake&, const JoinOptions&);
   Result<std::unique_ptr<Server>> (*serve)(const ServeOptions&);
+  // First rank of `workers` workers of this node, dealt out in the order of asking; asks until the limit of the topology.
+  Result<std::uint32_t> (*allot)(const Rank& node, std::uint32_t workers, const JoinOptions&);
   // What answers at an address, as a sentence: "Tenon 0.1.0, job 'x', ...". UNAVAILABLE says why nothing does.
   Result<std::string> (*probe)(const std::string& address, std::uint16_t port, std::uint64_t timeout_ns);
 };

@@ -74,6 +74,13 @@ class Service final : public Meeting::CallbackService {
   Reactor* Leave(Context*, const Request* in, Answer* out) override {
     return GiveAtOnce(out, board_.Leave(in->token()));
   }
+  Reactor* Allot(Context*, const Allotment* in, Answer* out) override {
+    Candidate node;
+    node.host = in->host();
+    node.job = in->job();
+    node.generation = in->generation();
+    return GiveAtOnce(out, board_.Allot(node, in->workers()));
+  }
   Reactor* Probe(Context*, const Request*, Answer* out) override {
     Reply reply;
     reply.value = board_.Describe();

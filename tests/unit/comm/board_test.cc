@@ -248,6 +248,22 @@ TEST(Board, AnswersEverybodyWhenItCloses) {
   EXPECT_EQ(registering.Get().status.code(), Code::kUnavailable);
 }
 
+TEST(Board, DealsRanksOut) {
+  Board board(Options(6));
+  Candidate node;
+  node.host = "host0";
+  EXPECT_EQ(board.Allot(node, 4).value, "0");
+  const Reply refused = board.Allot(node, 3);
+  EXPECT_TRUE(
+      Holds(refused.status, "This node is extra or rank id exceeds: 'host0' has 3 workers, and 2 of the 6 ranks"))
+      << refused.status.ToString();
+  EXPECT_EQ(board.Allot(node, 2).value, "4");
+  node.generation = 1;
+  EXPECT_TRUE(board.Allot(node, 1).retry);
+  node.job = "job-b";
+  EXPECT_FALSE(board.Allot(node, 1).retry);
+}
+
 TEST(Board, ShortensLongLists) {
   std::vector<std::uint32_t> many;
   for (std::uint32_t i = 0; i < 20; ++i) many.push_back(i);
