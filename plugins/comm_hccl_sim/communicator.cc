@@ -216,17 +216,18 @@ int32_t Communicator::Enqueue(uint32_t kind, const tenon_collective_op& op, sdk:
     together->operations.emplace_back(this, std::move(operation));
     return TENON_OK;
   }
+  Raise(&enqueued_, op.sequence);
+  if (TryNow(&operation)) return TENON_OK;
   Job job;
   job.operations.push_back(std::move(operation));
-  enqueued_ = std::max<uint64_t>(enqueued_, op.sequence);
-  if (!TryNow(&job)) Push(std::move(job));
+  Push(std::move(job));
   return TENON_OK;
 }
 
 void Communicator::EnqueueTogether(std::vector<Operation> operations) {
   Job job;
   job.operations = std::move(operations);
-  for (const Operation& operation : job.operations) enqueued_ = std::max<uint64_t>(enqueued_, operation.op.sequence);
+  for (const Operation& operation : job.operations) Raise(&enqueued_, operation.op.sequence);
   Push(std::move(job));
 }
 
@@ -237,29 +238,38 @@ void Communicator::Push(Job job) {
 }
 
 // A small operation is carried out here and now when nothing is before it and the other ranks are there, or come within
-// microseconds; else the thread goes on with it. True: it is done.
-bool Communicator::TryNow(Job* job) {
-  if (!joined_.load(std::memory_order_acquire) || job->operations[0].gate != nullptr) return false;
+// microseconds; else the thread goes on with it. False: nothing was done.
+bool Communicator::TryNow(Operation* operation) {
+  if (!joined_.load(std::memory_order_acquire) || operation->gate != nullptr || !engine_->Quick(*operation))
+    return false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (busy_ || !queue_.empty()) return false;
     busy_ = true;
   }
+  Course course;
+  uint64_t timeout = 0;
   bool done = false;
   const bool fine = Guard([&] {
-    Operation& operation = job->operations[0];
-    Start(job);
-    if (!engine_->Quick(operation)) return;
-    if (marked_) throw Aborted();
-    engine_->Post(operation, &job->course);
-    done = engine_->TryFinish(operation, &job->course);
+    timeout = Start(operation, 1);
+    engine_->Post(*operation, &course);
+    done = engine_->TryFinish(*operation, &course);
   });
   const bool ended = done || !fine;
-  if (ended) End(*job, fine ? static_cast<int32_t>(TENON_OK) : FailedCode(), fine ? std::string() : error_text_);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  busy_ = false;
-  if (!ended) queue_.push_front(std::move(*job));
-  if (!queue_.empty() || closed_) changed_.notify_all();
+  Job rest;
+  if (!ended) {
+    rest.operations.push_back(std::move(*operation));
+    rest.course = std::move(course);
+    rest.course.since = NowNs();
+    rest.deadline = DeadlineIn(timeout);
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    busy_ = false;
+    if (!ended) queue_.push_front(std::move(rest));
+    if (!queue_.empty() || closed_) changed_.notify_all();
+  }
+  if (ended) End(*operation, fine ? static_cast<int32_t>(TENON_OK) : FailedCode(), fine ? std::string() : error_text_);
   return true;
 }
 
@@ -333,15 +343,21 @@ void Communicator::Work() {
   ForgetKeys(joining_);
 }
 
-void Communicator::Start(Job* job) {
-  if (job->deadline != 0) return;
+void Communicator::Raise(std::atomic<uint64_t>* counter, uint64_t sequence) {
+  if (sequence > counter->load(std::memory_order_relaxed)) counter->store(sequence, std::memory_order_relaxed);
+}
+
+// Notes that operations start, and gives the time that they have.
+uint64_t Communicator::Start(Operation* operations, size_t count) {
   uint64_t timeout = 0;
-  for (Operation& operation : job->operations) {
-    timeout = std::max(timeout, TimeoutOf(operation));
-    started_ = std::max<uint64_t>(started_, operation.op.sequence);
+  for (size_t i = 0; i < count; ++i) {
+    timeout = std::max(timeout, TimeoutOf(operations[i]));
+    Raise(&started_, operations[i].op.sequence);
   }
-  job->deadline = DeadlineIn(timeout);
-  for (Operation& operation : job->operations) Locate(&operation, job->deadline);
+  for (size_t i = 0; i < count; ++i) {
+    if (!engine_->Eager(operations[i]) || on_npu_) Locate(&operations[i], kForever);
+  }
+  return timeout;
 }
 
 void Communicator::Carry(Job* job) {
@@ -356,7 +372,7 @@ void Communicator::Carry(Job* job) {
       for (const Operation& operation : job->operations) {
         if (operation.gate != nullptr && !operation.gate->AwaitReady(marked_)) throw Aborted();
       }
-      Start(job);
+      if (job->deadline == 0) job->deadline = DeadlineIn(Start(job->operations.data(), job->operations.size()));
       std::vector<Operation*> messages;
       for (Operation& operation : job->operations) {
         if (operation.point_to_point()) messages.push_back(&operation);
@@ -364,7 +380,7 @@ void Communicator::Carry(Job* job) {
       if (!messages.empty()) engine_->RunMessages(messages, job->deadline);
       for (Operation& operation : job->operations) {
         if (!operation.point_to_point()) engine_->Finish(operation, &job->course, job->deadline);
-        if (job->operations.size() > 1) job->course = {};
+        job->course = {};
       }
     });
     if (!fine) {
@@ -372,15 +388,13 @@ void Communicator::Carry(Job* job) {
       text = error_text_;
     }
   }
-  End(*job, code, text);
+  for (const Operation& operation : job->operations) End(operation, code, text);
 }
 
-void Communicator::End(const Job& job, int32_t code, const std::string& text) {
-  for (const Operation& operation : job.operations) {
-    if (code == TENON_OK) finished_ = std::max<uint64_t>(finished_, operation.op.sequence);
-    if (operation.gate != nullptr) operation.gate->Finish(code, text);
-    if (operation.op.completion != nullptr) host_.Complete(operation.op.completion, code, text);
-  }
+void Communicator::End(const Operation& operation, int32_t code, const std::string& text) {
+  if (code == TENON_OK) Raise(&finished_, operation.op.sequence);
+  if (operation.gate != nullptr) operation.gate->Finish(code, text);
+  if (operation.op.completion != nullptr) host_.Complete(operation.op.completion, code, text);
 }
 
 // A connection that is closed while a slower rank still reads from it would look like a failure there.

@@ -62,11 +62,12 @@ class Communicator {
 
   void Work();
   void JoinAll();
-  bool TryNow(Job* job);
+  bool TryNow(Operation* operation);
   void Push(Job job);
-  void Start(Job* job);
+  uint64_t Start(Operation* operations, size_t count);
   void Carry(Job* job);
-  void End(const Job& job, int32_t code, const std::string& text);
+  void End(const Operation& operation, int32_t code, const std::string& text);
+  static void Raise(std::atomic<uint64_t>* counter, uint64_t sequence);
   void Locate(Operation* operation, uint64_t deadline);
   void LocateNative(Operation* operation) const;
   // Runs body; a Fault of it becomes the communicator's. True: nothing went wrong.

@@ -290,7 +290,7 @@ World Join(const Joining& joining) {
   world.node = std::make_unique<Node>(std::move(neighbours), me, joining.size, segment, *joining.stop);
   world.files = std::make_unique<Files>(*world.node);
   world.node->SetActivity(0, 0);
-  world.node->Step(board.deadline());
+  world.node->Begin(board.deadline());
   if (!world.one_node()) {
     try {
       ConnectNodes(joining, board, all, &world);

@@ -53,7 +53,8 @@ void ReduceBetween(Wire& wire, const Recipe& recipe, const std::vector<uint32_t>
       sources[other] =
           other == mine ? place(parts[mine], at) : scratch + other * own_bytes + at * segment * recipe.width;
     }
-    ReduceDirect(recipe, {0, bytes / recipe.width, 0}, sources, {place(parts[mine], at)});
+    char* targets[] = {place(parts[mine], at)};
+    ReduceDirect(recipe, {0, bytes / recipe.width, 0}, sources, targets);
     for (uint32_t other = 0; other < nodes; ++other) {
       if (other != mine) sent.push_back(wire.Send(ranks[other], tag + kResults + at, place(parts[mine], at), bytes));
     }

@@ -8,7 +8,7 @@
 namespace tenon::hccl {
 namespace {
 
-constexpr uint64_t kQuick = 2u << 20;  // bytes that a calling thread reduces itself
+constexpr uint64_t kQuick = 2u << 20;  // bytes that a calling thread moves itself
 
 }  // namespace
 
@@ -34,8 +34,7 @@ bool Engine::Eager(const Operation& operation) const {
 
 bool Engine::Quick(const Operation& operation) const {
   if (!world_.one_node() || operation.point_to_point() || operation.kind == kShareBlock) return false;
-  return Eager(operation) || (operation.kind == TENON_COLLECTIVE_ALL_REDUCE && operation.send_place.shared() &&
-                              operation.receive_place.shared() && operation.bytes() <= kQuick);
+  return operation.kind != TENON_COLLECTIVE_ALL_TO_ALL_V && EagerBytes(operation) <= kQuick;
 }
 
 void Engine::Post(const Operation& operation, Course* course) {
@@ -98,47 +97,52 @@ void Engine::ExchangeHeaders(const Course&, uint64_t deadline) {
 
 bool Engine::TryFinish(const Operation& operation, Course* course) {
   if (!node_.SoonAllArrived()) return false;
-  if (course->stage == Course::Stage::kPosted) {
-    CompareAll(*course, kForever);
-    if (Eager(operation)) {
-      FinishEager(operation, *course);
-      return true;
-    }
-    if (operation.kind != TENON_COLLECTIVE_ALL_REDUCE || !AllShared(operation.kind)) return false;
-    ReduceInBlock(operation, kForever);
-    node_.Arrive();
-    course->stage = Course::Stage::kReduced;
+  CompareAll(*course, kForever);
+  if (Eager(operation)) {
+    FinishEager(operation, *course);
+    return true;
   }
-  return node_.SoonAllArrived();
+  course->steps = StepsOf(operation, kForever);
+  course->stage = Course::Stage::kStepping;
+  while (!course->steps->Next()) {
+    node_.Arrive();
+    if (!node_.SoonAllArrived()) return false;
+  }
+  return true;
 }
 
 void Engine::Finish(const Operation& operation, Course* course, uint64_t deadline) {
   if (course->stage == Course::Stage::kNew) Post(operation, course);
   node_.AwaitAll(deadline);
-  if (course->stage == Course::Stage::kReduced) return;
-  CompareAll(*course, deadline);
-  if (Eager(operation)) return FinishEager(operation, *course);
-  Run(operation, deadline);
+  if (course->stage == Course::Stage::kPosted) {
+    if (course->since != 0) node_.LearnWait(NowNs() - course->since);
+    CompareAll(*course, deadline);
+    if (Eager(operation)) return FinishEager(operation, *course);
+    if (operation.kind == kShareBlock) return ShareBlock(operation, deadline);
+    if (!world_.one_node()) return RunOverNodes(operation, deadline);
+    course->steps = StepsOf(operation, deadline);
+  }
+  RunSteps(node_, *course->steps, deadline);
 }
 
-void Engine::Run(const Operation& operation, uint64_t deadline) {
+std::unique_ptr<Steps> Engine::StepsOf(const Operation& operation, uint64_t deadline) {
+  if (!operation.reduces()) return MoveInNode(operation, deadline);
+  const bool in_block = operation.kind == TENON_COLLECTIVE_ALL_REDUCE && AllShared();
+  return in_block ? ReduceInBlock(operation, deadline) : ReduceInNode(operation, deadline);
+}
+
+void Engine::RunOverNodes(const Operation& operation, uint64_t deadline) {
   switch (operation.kind) {
-    case kShareBlock:
-      return ShareBlock(operation, deadline);
     case TENON_COLLECTIVE_BARRIER:
-      // Between nodes all have arrived when the headers of all are here; inside, the first rank may be ahead of its node.
-      return;
+      return;  // all have arrived: the headers of all are here
     case TENON_COLLECTIVE_ALL_REDUCE:
-      if (world_.one_node() && AllShared(operation.kind)) {
-        ReduceInBlock(operation, deadline);
-        return node_.Step(deadline);
-      }
-      [[fallthrough]];
     case TENON_COLLECTIVE_REDUCE:
     case TENON_COLLECTIVE_REDUCE_SCATTER:
-      return world_.one_node() ? ReduceInNode(operation, deadline) : ReduceOverNodes(operation, deadline);
+      return ReduceOverNodes(operation, deadline);
+    case TENON_COLLECTIVE_BROADCAST:
+      return BroadcastOverNodes(operation, deadline);
     default:
-      return Move(operation, deadline);
+      return MoveOverNodes(operation, deadline);
   }
 }
 
@@ -154,9 +158,10 @@ void Engine::FinishEager(const Operation& operation, const Course& course) {
   }
   if (operation.kind == TENON_COLLECTIVE_REDUCE && operation.op.root != me) return;
   const uint64_t first = operation.kind == TENON_COLLECTIVE_REDUCE_SCATTER ? me * operation.op.count : 0;
-  std::vector<const char*> sends(world_.size);
+  const char* sends[kMaxLocal];
   for (uint32_t source = 0; source < world_.size; ++source) sends[source] = node_.eager(course.copy, source);
-  ReduceDirect(RecipeOf(operation, true), {first, operation.op.count, 0}, sends, {operation.receive});
+  char* targets[] = {operation.receive};
+  ReduceDirect(RecipeOf(operation, true), {first, operation.op.count, 0}, {sends, world_.size}, targets);
 }
 
 // Makes a block for the ranks of the node. When memory is short no rank gets one, and the communicator goes on.

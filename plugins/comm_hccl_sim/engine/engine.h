@@ -2,6 +2,7 @@
 // difference before data flows.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "engine/world.h"
@@ -13,9 +14,11 @@ namespace tenon::hccl {
 
 // How far an operation is, so that the thread that started it may leave it to another.
 struct Course {
-  enum class Stage { kNew, kPosted, kReduced };
+  enum class Stage { kNew, kPosted, kStepping };
   Stage stage = Stage::kNew;
-  uint64_t copy = 0;  // of the headers
+  uint64_t copy = 0;             // of the headers
+  std::unique_ptr<Steps> steps;  // kStepping: the next one starts when all have arrived
+  uint64_t since = 0;            // point in time when it was started
 };
 
 class Engine {
@@ -31,32 +34,33 @@ class Engine {
   // Sends and receives of one group, side by side.
   void RunMessages(std::vector<Operation*>& operations, uint64_t deadline);
 
+  // Small enough to travel with its header: where its memory lies for others does not matter.
+  bool Eager(const Operation& operation) const;
   // Is it worth trying on the thread that calls?
   bool Quick(const Operation& operation) const;
 
  private:
-  bool Eager(const Operation& operation) const;
   uint64_t EagerBytes(const Operation& operation) const;
   void ReadHeaders(const Course& course);
   void CompareAll(const Course& course, uint64_t deadline);
   void ExchangeHeaders(const Course& course, uint64_t deadline);
-  bool AllShared(uint32_t kind) const;
+  bool AllShared() const;
 
   void FinishEager(const Operation& operation, const Course& course);
-  void ReduceInBlock(const Operation& operation, uint64_t deadline);
+  std::unique_ptr<Steps> StepsOf(const Operation& operation, uint64_t deadline);
+  std::unique_ptr<Steps> ReduceInBlock(const Operation& operation, uint64_t deadline);
   Recipe RecipeOf(const Operation& operation, bool whole) const;
-  void Run(const Operation& operation, uint64_t deadline);
+  void RunOverNodes(const Operation& operation, uint64_t deadline);
   void ShareBlock(const Operation& operation, uint64_t deadline);
 
-  void ReduceInNode(const Operation& operation, uint64_t deadline);
+  std::unique_ptr<Steps> ReduceInNode(const Operation& operation, uint64_t deadline);
   void AllReduceOverNodes(const Operation& operation, const char* send, char* receive, uint64_t count,
                           uint64_t deadline);
   void ReduceOverNodes(const Operation& operation, uint64_t deadline);
   void Gather(const std::vector<Share>& shares, uint64_t width, char* data, uint64_t deadline);
-  void Move(const Operation& operation, uint64_t deadline);
   void BroadcastOverNodes(const Operation& operation, uint64_t deadline);
   void MoveOverNodes(const Operation& operation, uint64_t deadline);
-  void MoveInNode(const Operation& operation, uint64_t deadline);
+  std::unique_ptr<Steps> MoveInNode(const Operation& operation, uint64_t deadline);
   void CompareCounts(uint32_t source, uint64_t offered, uint64_t expected) const;
   void CompareRemoteCounts(const Operation& operation, uint64_t deadline);
   std::vector<const char*> OpenSends(uint64_t deadline);

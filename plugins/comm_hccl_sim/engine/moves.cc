@@ -7,13 +7,7 @@
 
 namespace tenon::hccl {
 
-void Engine::Move(const Operation& operation, uint64_t deadline) {
-  if (world_.one_node()) return MoveInNode(operation, deadline);
-  if (operation.kind == TENON_COLLECTIVE_BROADCAST) return BroadcastOverNodes(operation, deadline);
-  MoveOverNodes(operation, deadline);
-}
-
-void Engine::MoveInNode(const Operation& operation, uint64_t deadline) {
+std::unique_ptr<Steps> Engine::MoveInNode(const Operation& operation, uint64_t deadline) {
   const uint32_t me = world_.rank;
   Exchange work;
   work.send = operation.send;
@@ -39,7 +33,7 @@ void Engine::MoveInNode(const Operation& operation, uint64_t deadline) {
   // Only a source knows where in its memory the blocks of all_to_all_v are.
   work.open.assign(node_.ranks(), nullptr);
   if (!varied) work.open = OpenSends(deadline);
-  RunExchange(node_, work, deadline);
+  return RunExchange(node_, std::move(work));
 }
 
 // What a rank sends to this one and what is expected from it must agree.
@@ -91,7 +85,7 @@ void Engine::BroadcastOverNodes(const Operation& operation, uint64_t deadline) {
   work.give = {work.take[node_.me()]};
   work.longest = bytes;
   work.open.assign(node_.ranks(), nullptr);
-  RunExchange(node_, work, deadline);
+  RunSteps(node_, *RunExchange(node_, std::move(work)), deadline);
   for (Message& message : sent) world_.wire->Await(&message, deadline);
 }
 
@@ -109,7 +103,7 @@ void Engine::MoveOverNodes(const Operation& operation, uint64_t deadline) {
     const Piece out = PieceOf(operation, me, me, other);
     if (out.bytes > 0) messages.push_back(world_.wire->Send(other, tag, operation.send + out.from, out.bytes));
   }
-  MoveInNode(operation, deadline);
+  RunSteps(node_, *MoveInNode(operation, deadline), deadline);
   for (Message& message : messages) world_.wire->Await(&message, deadline);
 }
 

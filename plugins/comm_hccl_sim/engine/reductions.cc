@@ -6,6 +6,29 @@
 #include "engine/engine.h"
 
 namespace tenon::hccl {
+namespace {
+
+// One share from all sends, all at once.
+class InBlock final : public Steps {
+ public:
+  InBlock(Recipe recipe, Share share, std::vector<const char*> sends, std::vector<char*> targets)
+      : recipe_(recipe), share_(share), sends_(std::move(sends)), targets_(std::move(targets)) {}
+  bool Next() override {
+    if (reduced_) return true;
+    ReduceDirect(recipe_, share_, sends_, targets_);
+    reduced_ = true;
+    return false;
+  }
+
+ private:
+  const Recipe recipe_;
+  const Share share_;
+  const std::vector<const char*> sends_;
+  const std::vector<char*> targets_;
+  bool reduced_ = false;
+};
+
+}  // namespace
 
 // `whole`: the result is final, so that it is divided and scaled.
 Recipe Engine::RecipeOf(const Operation& operation, bool whole) const {
@@ -20,13 +43,13 @@ Recipe Engine::RecipeOf(const Operation& operation, bool whole) const {
 }
 
 // Can every rank read all sends and write all receives?
-bool Engine::AllShared(uint32_t) const {
+bool Engine::AllShared() const {
   return std::all_of(headers_.begin(), headers_.end(),
                      [](const Header& header) { return header.send.shared() && header.receive.shared(); });
 }
 
 // This rank's share from all sends into the targets, of which equal ones are written once.
-void Engine::ReduceInBlock(const Operation& operation, uint64_t deadline) {
+std::unique_ptr<Steps> Engine::ReduceInBlock(const Operation& operation, uint64_t deadline) {
   std::vector<const char*> sends;
   std::vector<char*> targets;
   std::vector<Place> places;
@@ -37,7 +60,7 @@ void Engine::ReduceInBlock(const Operation& operation, uint64_t deadline) {
     targets.push_back(world_.files->Resolve(header.receive, deadline));
   }
   const std::vector<Share> shares = CutShares(operation.op.count, operation.width(), node_.ranks());
-  ReduceDirect(RecipeOf(operation, true), shares[node_.me()], sends, targets);
+  return std::make_unique<InBlock>(RecipeOf(operation, true), shares[node_.me()], std::move(sends), std::move(targets));
 }
 
 std::vector<const char*> Engine::OpenSends(uint64_t deadline) {
@@ -48,7 +71,7 @@ std::vector<const char*> Engine::OpenSends(uint64_t deadline) {
   return open;
 }
 
-void Engine::ReduceInNode(const Operation& operation, uint64_t deadline) {
+std::unique_ptr<Steps> Engine::ReduceInNode(const Operation& operation, uint64_t deadline) {
   StagedReduction work;
   work.recipe = RecipeOf(operation, true);
   work.send = operation.send;
@@ -63,7 +86,7 @@ void Engine::ReduceInNode(const Operation& operation, uint64_t deadline) {
     work.root = operation.op.root;
     work.shares = CutShares(operation.op.count, work.recipe.width, node_.ranks());
   }
-  ReduceStaged(node_, work, deadline);
+  return ReduceStaged(node_, std::move(work));
 }
 
 // Reduced in the node into shares, each share between the nodes, and gathered in the node.
@@ -78,7 +101,7 @@ void Engine::AllReduceOverNodes(const Operation& operation, const char* send, ch
   const uint32_t talkers = world_.even() ? node_.ranks() : 1;
   work.shares = CutShares(count, work.recipe.width, talkers);
   work.shares.resize(node_.ranks());
-  ReduceStaged(node_, work, deadline);
+  RunSteps(node_, *ReduceStaged(node_, work), deadline);
   const uint64_t tag = NextTag();
   if (node_.me() < talkers) {
     const Share& share = work.shares[node_.me()];
@@ -102,7 +125,7 @@ void Engine::Gather(const std::vector<Share>& shares, uint64_t width, char* data
   }
   work.give = {work.take[node_.me()]};
   work.open.assign(node_.ranks(), nullptr);
-  RunExchange(node_, work, deadline);
+  RunSteps(node_, *RunExchange(node_, std::move(work)), deadline);
 }
 
 void Engine::ReduceOverNodes(const Operation& operation, uint64_t deadline) {

@@ -12,13 +12,6 @@ namespace {
 
 constexpr uint64_t kGlance = 20'000'000;  // between looks at processes and failures while sleeping
 
-uint32_t Cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return static_cast<uint32_t>(CPU_COUNT(&set));
-}
-
 // All ranks have finished the steps of this one.
 class AllThere final : public Waiting {
  public:
@@ -42,9 +35,7 @@ Node::Node(std::vector<Neighbour> neighbours, uint32_t me, uint32_t size, const 
     : neighbours_(std::move(neighbours)),
       me_(me),
       layout_(static_cast<uint32_t>(neighbours_.size()), size),
-      stop_(stop),
-      spin_(neighbours_.size() <= Cores()),
-      quick_spin_(spin_.allowed()) {
+      stop_(stop) {
   void* memory = mmap(nullptr, layout_.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, segment.get(), 0);
   if (memory == MAP_FAILED)
     throw MakeFault(TENON_RESOURCE_EXHAUSTED, Ei::kAllocation,
@@ -52,9 +43,20 @@ Node::Node(std::vector<Neighbour> neighbours, uint32_t me, uint32_t size, const 
                         " bytes that the ranks of this node share cannot be mapped: " + std::strerror(errno) + ".");
   base_ = static_cast<char*>(memory);
   madvise(base_, layout_.bytes(), MADV_HUGEPAGE);
-  // A rank without a core of its own is woken for every piece: fewer, larger ones.
-  if (me_ == 0) layout_.head(base_).slice = spin_.allowed() ? 256u << 10 : 1u << 20;
+  if (sched_getaffinity(0, sizeof(cpu_set_t), &line(me_).cores) != 0) CPU_ZERO(&line(me_).cores);
   line(me_).state.store(static_cast<uint32_t>(LineState::kIn), std::memory_order_release);
+}
+
+void Node::Begin(uint64_t deadline) {
+  Step(deadline);
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (uint32_t index = 0; index < ranks(); ++index) CPU_OR(&all, &all, &line(index).cores);
+  const bool enough = ranks() <= static_cast<uint32_t>(CPU_COUNT(&all));
+  if (enough) spin_.Allow();
+  // A rank without a core of its own is woken for every piece: fewer, larger ones.
+  if (me_ == 0) layout_.head(base_).slice = enough ? 256u << 10 : 1u << 20;
+  Step(deadline);
 }
 
 Node::~Node() {

@@ -59,6 +59,9 @@ class Node {
   RankLine& line(uint32_t index) { return layout_.line(base_, index); }
   uint64_t slice() const { return layout_.head(base_).slice; }
 
+  // Waits until all ranks of the node have mapped the memory.
+  void Begin(uint64_t deadline);
+
   // ---- steps ----
   // This rank has finished a step.
   void Arrive();
@@ -66,9 +69,11 @@ class Node {
   // Have all ranks finished as many steps as this one?
   bool AllArrived() const;
   // Looks for AllArrived for a short while.
-  bool SoonAllArrived() {
-    return quick_spin_.Try([this] { return AllArrived(); });
+  bool SoonAllArrived() const {
+    return spin_.Until([this] { return AllArrived(); });
   }
+  // How long a wait took that others finished.
+  void LearnWait(uint64_t waited_ns) { spin_.Learn(waited_ns); }
   void AwaitAll(uint64_t deadline);
   void Step(uint64_t deadline) {
     Arrive();
@@ -106,7 +111,7 @@ class Node {
   const std::atomic<bool>& stop_;
   char* base_ = nullptr;
   uint64_t steps_ = 0;
-  Spin spin_, quick_spin_;  // of waits that may sleep, and of those that must not
+  Spin spin_;
   std::atomic<int64_t> waiting_for_{-1};
 };
 

@@ -15,33 +15,34 @@ uint64_t Pieces(uint64_t whole, uint64_t piece) { return (whole + piece - 1) / p
 
 // A staged reduction in progress on this rank. Piece k of every share is staged in step k, reduced by its owner in step
 // k + 1 and taken from there in step k + 2, so that all three go on side by side.
-class Reducer {
+class Reducer final : public Steps {
  public:
-  Reducer(Node& node, const StagedReduction& work) : node_(node), work_(work), me_(node.me()), ranks_(node.ranks()) {
-    const uint64_t width = work.recipe.width;
+  Reducer(Node& node, StagedReduction work)
+      : node_(node), work_(std::move(work)), me_(node.me()), ranks_(node.ranks()) {
+    const uint64_t width = work_.recipe.width;
     const uint64_t others = std::max<uint32_t>(ranks_ - 1, 1);
     slice_ = std::max<uint64_t>(node.slice() / others / width / 64 * 64, 64);
     slice_ = std::min(slice_, kStage / others / width);
     uint64_t most = 0, all = 0;
-    for (const Share& share : work.shares) {
+    for (const Share& share : work_.shares) {
       most = std::max(most, share.count);
       all += share.count;
     }
     pieces_ = Pieces(most, slice_);
     stream_ = all * width >= kStreamed;
-  }
-
-  void Run(uint64_t deadline) {
-    const uint64_t lag = work_.keep == Keep::kShare ? 1 : 2;
-    for (uint64_t step = 0; step < pieces_ + lag; ++step) {
-      if (step >= 1 && step <= pieces_) Reduce(step - 1);
-      if (step < pieces_) Stage(step);
-      if (step >= 2 && lag == 2) Collect(step - 2);
-      if (step + 1 < pieces_ + lag) node_.Step(deadline);
-    }
+    lag_ = work_.keep == Keep::kShare ? 1 : 2;
     // Who lent its memory gets it back when all have read it.
     const auto lent = [](const char* open) { return open != nullptr; };
-    if (lag == 1 && std::any_of(work_.open.begin(), work_.open.end(), lent)) node_.Step(deadline);
+    last_ = pieces_ + lag_ - 1;
+    if (lag_ == 1 && std::any_of(work_.open.begin(), work_.open.end(), lent)) ++last_;
+  }
+
+  bool Next() override {
+    const uint64_t step = step_++;
+    if (step >= 1 && step <= pieces_) Reduce(step - 1);
+    if (step < pieces_) Stage(step);
+    if (step >= 2 && lag_ == 2) Collect(step - 2);
+    return step >= last_;
   }
 
  private:
@@ -113,44 +114,50 @@ class Reducer {
   }
 
   Node& node_;
-  const StagedReduction& work_;
+  const StagedReduction work_;
   const uint32_t me_, ranks_;
   uint64_t slice_ = 0;  // elements
-  uint64_t pieces_ = 0;
+  uint64_t pieces_ = 0, lag_ = 0;
+  uint64_t step_ = 0, last_ = 0;
   bool stream_ = false;
 };
 
 // An exchange in progress on this rank: piece k is staged in step k and taken in step k + 1.
-class Exchanger {
+class Exchanger final : public Steps {
  public:
-  Exchanger(Node& node, const Exchange& work) : node_(node), work_(work), me_(node.me()), ranks_(node.ranks()) {
+  Exchanger(Node& node, Exchange given) : node_(node), work_(std::move(given)), me_(node.me()), ranks_(node.ranks()) {
+    const Exchange& work = work_;
     slice_ = std::min(node.slice(), kStage);
     if (!work.same) slice_ = std::max<uint64_t>(slice_ / ranks_ / 64 * 64, 64);
     all_open_ = std::none_of(work.open.begin(), work.open.end(), [](const char* open) { return open == nullptr; });
     any_open_ = std::any_of(work.open.begin(), work.open.end(), [](const char* open) { return open != nullptr; });
     pieces_ = all_open_ ? 0 : Pieces(work.longest, slice_);
     stream_ = work.longest >= kStreamed;
+    // Who lent its memory gets it back when all have read it.
+    last_ = any_open_ ? std::max<uint64_t>(pieces_, 1) : pieces_;
   }
 
-  void Run(uint64_t deadline) {
-    KeepOwn();
-    for (uint32_t source = 0; source < ranks_; ++source) {
-      if (source == me_ || work_.open[source] == nullptr) continue;
-      const Piece& piece = work_.take[source];
-      Copy(work_.receive + piece.to, work_.open[source] + piece.from, piece.bytes);
+  bool Next() override {
+    const uint64_t step = step_++;
+    if (step == 0) {
+      KeepOwn();
+      TakeOpen();
     }
-    for (uint64_t step = 0; step <= pieces_ && pieces_ > 0; ++step) {
-      if (step < pieces_) Stage(step);
-      if (step >= 1) Take(step - 1);
-      if (step < pieces_) node_.Step(deadline);
-    }
-    // Who lent its memory gets it back when all have read it.
-    if (any_open_) node_.Step(deadline);
+    if (step < pieces_) Stage(step);
+    if (step >= 1 && step <= pieces_) Take(step - 1);
+    return step >= last_;
   }
 
  private:
   void Copy(char* to, const char* from, uint64_t bytes) {
     if (bytes > 0 && to != from) BestRoutines().copy(to, from, bytes, stream_);
+  }
+  void TakeOpen() {
+    for (uint32_t source = 0; source < ranks_; ++source) {
+      if (source == me_ || work_.open[source] == nullptr) continue;
+      const Piece& piece = work_.take[source];
+      Copy(work_.receive + piece.to, work_.open[source] + piece.from, piece.bytes);
+    }
   }
   void KeepOwn() {
     const Piece& piece = work_.take[me_];
@@ -181,9 +188,10 @@ class Exchanger {
   }
 
   Node& node_;
-  const Exchange& work_;
+  const Exchange work_;
   const uint32_t me_, ranks_;
   uint64_t slice_ = 0, pieces_ = 0;
+  uint64_t step_ = 0, last_ = 0;
   bool all_open_ = false, any_open_ = false, stream_ = false;
 };
 
@@ -202,10 +210,16 @@ std::vector<Share> CutShares(uint64_t count, uint64_t width, uint32_t ranks) {
   return shares;
 }
 
-void ReduceStaged(Node& node, const StagedReduction& work, uint64_t deadline) { Reducer(node, work).Run(deadline); }
+void RunSteps(Node& node, Steps& steps, uint64_t deadline) {
+  while (!steps.Next()) node.Step(deadline);
+}
 
-void ReduceDirect(const Recipe& recipe, const Share& share, const std::vector<const char*>& sends,
-                  const std::vector<char*>& targets) {
+std::unique_ptr<Steps> ReduceStaged(Node& node, StagedReduction work) {
+  return std::make_unique<Reducer>(node, std::move(work));
+}
+
+void ReduceDirect(const Recipe& recipe, const Share& share, std::span<const char* const> sends,
+                  std::span<char* const> targets) {
   if (share.count == 0) return;
   const char* sources[kMaxLocal];
   char* places[kMaxLocal];
@@ -224,6 +238,8 @@ void ReduceDirect(const Recipe& recipe, const Share& share, const std::vector<co
   BestRoutines().fold(fold);
 }
 
-void RunExchange(Node& node, const Exchange& work, uint64_t deadline) { Exchanger(node, work).Run(deadline); }
+std::unique_ptr<Steps> RunExchange(Node& node, Exchange work) {
+  return std::make_unique<Exchanger>(node, std::move(work));
+}
 
 }  // namespace tenon::hccl

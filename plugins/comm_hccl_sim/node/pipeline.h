@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "node/files.h"
@@ -10,6 +12,15 @@
 #include "reduce/reduce.h"
 
 namespace tenon::hccl {
+
+// Work that is cut at the points where ranks wait for each other.
+class Steps {
+ public:
+  virtual ~Steps() = default;
+  // Works up to the next such point; true: it is done, without another wait.
+  virtual bool Next() = 0;
+};
+void RunSteps(Node& node, Steps& steps, uint64_t deadline);
 
 // Elements of an operation that one rank of the node reduces.
 struct Share {
@@ -45,11 +56,11 @@ struct StagedReduction {
   // Where others can read the send of a rank; private ones are staged.
   std::vector<const char*> open;
 };
-void ReduceStaged(Node& node, const StagedReduction& work, uint64_t deadline);
+std::unique_ptr<Steps> ReduceStaged(Node& node, StagedReduction work);
 
 // This rank's share from the sends of all ranks into `targets`, all mapped here. Without steps.
-void ReduceDirect(const Recipe& recipe, const Share& share, const std::vector<const char*>& sends,
-                  const std::vector<char*>& targets);
+void ReduceDirect(const Recipe& recipe, const Share& share, std::span<const char* const> sends,
+                  std::span<char* const> targets);
 
 // A piece of one rank's send that goes to one rank's receive.
 struct Piece {
@@ -68,6 +79,6 @@ struct Exchange {
   // Where others can read the send of a rank; private ones are staged. Pieces of open ones are read there by `take[].from`.
   std::vector<const char*> open;
 };
-void RunExchange(Node& node, const Exchange& work, uint64_t deadline);
+std::unique_ptr<Steps> RunExchange(Node& node, Exchange work);
 
 }  // namespace tenon::hccl

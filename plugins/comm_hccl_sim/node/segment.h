@@ -2,6 +2,8 @@
 // state that everything starts from.
 #pragma once
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -20,14 +22,15 @@ static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t
 
 enum class LineState : uint32_t { kJoining = 0, kIn = 1, kLeft = 2, kAborted = 3 };
 
-// One rank as the others see it.
-struct alignas(128) RankLine {
-  std::atomic<uint64_t> steps;     // that it has finished
-  std::atomic<uint32_t> bell;      // futex: changes when it should look again
-  std::atomic<uint32_t> sleeping;  // it waits for the bell
-  std::atomic<uint32_t> state;     // LineState
-  std::atomic<uint32_t> kind;      // of the operation that it is in
+// One rank as the others see it. What changes in every step has a line of its own.
+struct RankLine {
+  alignas(128) std::atomic<uint64_t> steps;  // that it has finished
+  alignas(128) std::atomic<uint32_t> bell;   // futex: changes when it should look again
+  std::atomic<uint32_t> sleeping;            // it waits for the bell
+  std::atomic<uint32_t> state;               // LineState
+  alignas(128) std::atomic<uint32_t> kind;   // of the operation that it is in
   std::atomic<uint64_t> sequence;
+  alignas(128) cpu_set_t cores;  // that it may run on; before the first step
 };
 
 // The first failure in the node.
