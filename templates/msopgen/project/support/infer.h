@@ -94,6 +94,7 @@ inline std::vector<uint32_t> InputsOfOutput(const sdk::Infer& node, const Signat
 }
 
 inline void InferElementwise(const sdk::Infer& node, const Signature& signature, uint32_t combination) {
+  CheckedShare(node, signature);
   for (uint32_t output = 0; output < node.output_count(); ++output) {
     const InferredDims dims = Broadcast(node, InputsOfOutput(node, signature, output));
     node.SetOutput(output, OutputType(node, signature, combination, output), dims.rank, dims.dims.data());

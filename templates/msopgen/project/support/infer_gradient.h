@@ -12,10 +12,12 @@ namespace support {
 class ForwardView {
  public:
   ForwardView(const sdk::Infer& node, const Signature& forward) : node_(node), forward_(forward) {
-    const uint32_t fixed = forward.fixed_outputs + forward.fixed_inputs;
-    if (node.input_count() < fixed)
-      node.Fail(TENON_INVALID_ARGUMENT, "The gradient has ", node.input_count(), " inputs; it needs ", fixed, ".");
-    share_ = Share(node.input_count(), fixed, forward.dynamic_outputs + forward.dynamic_inputs);
+    const uint32_t fixed = forward.fixed_outputs + forward.fixed_inputs, count = node.input_count();
+    const uint32_t dynamic = forward.dynamic_outputs + forward.dynamic_inputs;
+    share_ = Share(count, fixed, dynamic);
+    if (count != fixed + share_ * dynamic)
+      node.Fail(TENON_INVALID_ARGUMENT, "The gradient has ", count, " inputs; it needs ", fixed,
+                " and an equal number for each of ", dynamic, " dynamic operands.");
     outputs_.resize(forward.fixed_outputs + share_ * forward.dynamic_outputs);
     FillTable();
   }
