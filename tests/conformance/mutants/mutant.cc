@@ -75,6 +75,7 @@ int32_t ListKernels(tenon_plugin* plugin, const tenon_kernel_def** first, uint64
     }
     for (KernelCopy& copy : g_kernels) {
       copy.def.vtable = &copy.table;
+      copy.def.traits |= g_mutated.kernel_traits;
       const tenon_kernel_vtable& changed = g_mutated.kernel;
       if (changed.supports != nullptr) copy.table.supports = changed.supports;
       copy.table.create = &CreateKernel;

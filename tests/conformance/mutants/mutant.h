@@ -28,6 +28,7 @@ struct Tables {
   tenon_collective_vtable collective;
   tenon_profiler_vtable profiler;
   tenon_kernel_vtable kernel;   // replaces that of every kernel, member by member where it is not NULL
+  uint64_t kernel_traits;       // added to those of every kernel
   tenon_plugin_query_fn query;  // NULL: the ordinary answer
 };
 // The ordinary answer of the entry.

@@ -1,4 +1,4 @@
-"""Runs the kit against every mutant of mutants.txt: the sound ones must pass, each other one must fail the case of its line.
+"""Runs the kit against every mutant of mutants.txt: the sound ones must pass, each other one must fail, or with a + pass, the case of its line.
 
     python3 mutants_test.py KIT FOLDER MUTANTS_TXT [NAME...]
 
@@ -28,13 +28,16 @@ def run_kit(kit, plugin, arguments):
 def check(kit, folder, row):
     name, base, case, words = row
     plugin = str(pathlib.Path(folder) / f"{name}_{base}.so")
-    code, results, errors = run_kit(kit, plugin, [] if case == "-" else ["--only", case])
+    code, results, errors = run_kit(kit, plugin, [] if case == "-" else ["--only", case.lstrip("+")])
     failed = [result for result in results if result["result"] == "failed"]
     if case == "-":
         # The exceptions of the sound plugin lie beside it, not beside the mutant.
         passed = sum(result["result"] == "passed" for result in results)
         names = ", ".join(f"{result['id']}: {result['message']}" for result in failed)
         return code == 0 and passed > 25, f"{passed} cases pass" + (f", but {names}" if failed else "") + errors
+    if case.startswith("+"):
+        # What was added is sound.
+        return code == 0 and [result["result"] for result in results] == ["passed"], f"case {case}: {results}"
     number = [result["id"].split(".")[1].split("_")[0] for result in failed]
     message = failed[0]["message"] if failed else "; ".join(result["result"] + " " + result["message"] for result in results)
     # 3: an ordinary host would not load it, for the same reason.

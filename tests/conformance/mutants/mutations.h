@@ -14,6 +14,7 @@ const Mutation* FindIn(const Mutation (&mutations)[kSize], std::string_view name
 }
 
 const Mutation* FindMemoryMutation(std::string_view name);
+const Mutation* FindCaptureMutation(std::string_view name);
 const Mutation* FindStreamMutation(std::string_view name);
 const Mutation* FindKernelMutation(std::string_view name);
 const Mutation* FindCollectiveMutation(std::string_view name);

@@ -227,8 +227,8 @@ constexpr Mutation kMutations[] = {
 
 const Mutation* FindMutation(std::string_view name) {
   if (const Mutation* found = FindIn(kMutations, name)) return found;
-  for (const auto find : {FindMemoryMutation, FindStreamMutation, FindKernelMutation, FindCollectiveMutation,
-                          FindClaimMutation, FindLifeMutation, FindProfilerMutation}) {
+  for (const auto find : {FindMemoryMutation, FindCaptureMutation, FindStreamMutation, FindKernelMutation,
+                          FindCollectiveMutation, FindClaimMutation, FindLifeMutation, FindProfilerMutation}) {
     if (const Mutation* found = find(name)) return found;
   }
   return nullptr;
