@@ -2,8 +2,8 @@
 // stay in the caches. Which of A and B is the lane operand, and whether it is packed, follows from the shape alone.
 #include "plugins/device_cpu/compute/gemm.h"
 
+#include "plugins/device_cpu/compute/gelu_value.h"
 #include "plugins/device_cpu/compute/isa_functions.h"
-#include "plugins/device_cpu/compute/vec.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
 namespace {
@@ -34,15 +34,30 @@ TENON_INLINE Finish MakeFinish(const GemmArgs& g, bool first, bool last) {
   return {&g, first, last, plain};
 }
 
-TENON_INLINE Vec FinishVec(const Finish& f, Vec v, float* c, int64_t row, int64_t col, int64_t count) {
+TENON_INLINE void FinishVec(const Finish& f, Vec v, int64_t row, int64_t col, int64_t count) {
   const GemmArgs& g = *f.args;
+  const int64_t at = row * g.c_row + col;
   v = v * Set(g.alpha);
-  if (g.accumulate || !f.first) v += LoadPartial(c, count);
-  if (!f.last) return v;
+  if (g.accumulate || !f.first) v += LoadPartial(g.c + at, count);
+  if (!f.last) return StorePartial(g.c + at, v, count);
   if (g.bias != nullptr) v += LoadPartial(g.bias + col, count);
   if (g.relu) v = Relu(v);
   if (g.mask != nullptr) v = KeepWhere(~(LoadPartial(g.mask + row * g.mask_row + col, count) <= Zero()), v);
-  return v;
+  StorePartial(g.c + at, v, count);
+}
+
+// Of a finished area of C.
+template <bool kTanh>
+void StoreGelu(const GemmArgs& g, Range rows, int64_t column, int64_t columns) {
+  for (int64_t i = rows.begin; i < rows.end; ++i)
+    for (int64_t j = 0; j < columns; j += kLanes) {
+      const int64_t at = i * g.c_row + column + j, count = Min(kLanes, columns - j);
+      StorePartial(g.gelu + at, GeluValue<kTanh>(LoadPartial(g.c + at, count)), count);
+    }
+}
+TENON_INLINE void Activate(const Finish& f, Range rows, int64_t column, int64_t columns) {
+  if (!f.last || f.args->gelu == nullptr) return;
+  (f.args->gelu_tanh ? StoreGelu<true> : StoreGelu<false>)(*f.args, rows, column, columns);
 }
 
 // One tile: rows R of the broadcast operand (element (i, k) at a[i * am + k * ak]) by V vectors at b + k * ldb.
@@ -61,22 +76,21 @@ void Tile(int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int
     a += ak;
     b += ldb;
   }
-  const GemmArgs& g = *finish.args;
   if constexpr (!kFlipped) {
+    const GemmArgs& g = *finish.args;
     if (finish.plain && lanes >= V * kLanes) {
       float* c = g.c + row * g.c_row + lane;
       TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j)
           Store(c + i * g.c_row + j * kLanes, acc[i][j]);
-      return;
+      return Activate(finish, {row, row + R}, lane, lanes);
     }
     TENON_UNROLL for (int i = 0; i < R; ++i) {
       TENON_UNROLL for (int j = 0; j < V; ++j) {
         const int64_t count = Min(lanes - j * kLanes, kLanes);
-        if (count <= 0) continue;
-        float* c = g.c + (row + i) * g.c_row + lane + j * kLanes;
-        StorePartial(c, FinishVec(finish, acc[i][j], c, row + i, lane + j * kLanes, count), count);
+        if (count > 0) FinishVec(finish, acc[i][j], row + i, lane + j * kLanes, count);
       }
     }
+    Activate(finish, {row, row + R}, lane, lanes);
   } else {
     TENON_UNROLL for (int j = 0; j < V; ++j) {
       TENON_UNROLL for (int first = 0; first < R; first += kLanes) {
@@ -87,13 +101,10 @@ void Tile(int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int
             first + i < R ? acc[first + i < R ? first + i : 0][j] : Zero();
         Transpose(t);
         const int64_t count = Min(lanes - j * kLanes, kLanes);
-        for (int64_t l = 0; l < count; ++l) {
-          const int64_t c_row = lane + j * kLanes + l;
-          float* c = g.c + c_row * g.c_row + row + first;
-          StorePartial(c, FinishVec(finish, t[l], c, c_row, row + first, here), here);
-        }
+        for (int64_t l = 0; l < count; ++l) FinishVec(finish, t[l], lane + j * kLanes + l, row + first, here);
       }
     }
+    Activate(finish, {lane, lane + lanes}, row, R);
   }
 }
 
@@ -297,22 +308,19 @@ void Dots(const GemmArgs& g, Range columns) {
         sums[0] = SumLanes(s);
         for (; p < g.k; ++p) sums[0] += a[p] * b[p];
       }
-      float* c = g.c + i * g.c_row + j;
-      StorePartial(c, FinishVec(finish, Load(sums), c, i, j, width), width);
+      FinishVec(finish, Load(sums), i, j, width);
       j += width;
     }
   }
+  Activate(finish, {0, g.m}, columns.begin, columns.end - columns.begin);
 }
 
 // k = 0: nothing but the finish.
 void FinishOnly(const GemmArgs& g) {
   const Finish finish = MakeFinish(g, true, true);
   for (int64_t i = 0; i < g.m; ++i)
-    for (int64_t j = 0; j < g.n; j += kLanes) {
-      const int64_t count = Min(kLanes, g.n - j);
-      float* c = g.c + i * g.c_row + j;
-      StorePartial(c, FinishVec(finish, Zero(), c, i, j, count), count);
-    }
+    for (int64_t j = 0; j < g.n; j += kLanes) FinishVec(finish, Zero(), i, j, Min(kLanes, g.n - j));
+  Activate(finish, {0, g.m}, 0, g.n);
 }
 
 TENON_INLINE double Nanoseconds(const GemmArgs& g) {

@@ -7,7 +7,7 @@ namespace tenon::cpu {
 
 // A and B have any strides (elements); a transposed operand is one with its strides exchanged. C has unit column stride.
 // finish, in this order: add the old C if `accumulate`; add bias[n] if given; max(0, .) if `relu` (NaN stays NaN); zero
-// where mask[m][n] <= 0 if given. m, n or k may be 0 (k = 0: the product is zero). C overlaps no operand but
+// where mask[m][n] <= 0 if given. Gelu of C goes to `gelu`, with the row stride of C, which may be C, if given. m, n or k may be 0 (k = 0: the product is zero). C overlaps no operand but
 // the mask, which may be C itself only if `accumulate` is false.
 struct GemmArgs {
   int64_t m = 0, n = 0, k = 0;
@@ -23,6 +23,8 @@ struct GemmArgs {
   int64_t mask_row = 0;
   bool relu = false;
   bool accumulate = false;
+  float* gelu = nullptr;
+  bool gelu_tanh = false;  // its form with a hyperbolic tangent
 };
 
 }  // namespace tenon::cpu

@@ -5,8 +5,8 @@
 
 #include <type_traits>
 
+#include "plugins/device_cpu/compute/gelu_value.h"
 #include "plugins/device_cpu/compute/isa_functions.h"
-#include "plugins/device_cpu/compute/vec.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
 namespace {
@@ -43,18 +43,32 @@ TENON_INLINE Vec Product(Vec sum, Pair a, Vec b) {
                                                 reinterpret_cast<__m512bh>(b)));
 }
 
+// The nearest bf16 numbers, as floats.
+TENON_INLINE Vec Rounded(Vec v) {
+  const __m256i bits = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(v)));
+  return reinterpret_cast<Vec>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+}
+// 16 pairs of neighbours.
+TENON_INLINE Vec LoadPairs(const uint16_t* p) { return reinterpret_cast<Vec>(_mm512_loadu_si512(p)); }
+TENON_INLINE Vec LoadPairs(const float* p) {
+  return reinterpret_cast<Vec>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(p + kLanes), _mm512_loadu_ps(p)));
+}
+
 // The bits of up to 16 elements, a part at a time, each in the low half of its lane.
 struct Bits16 {
   __m512i part[2];
 };
+template <int P>
 TENON_INLINE Bits16 PartsOf(const uint16_t* p, int64_t count) {
   return {{_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(FirstLanes(count), p)), _mm512_setzero_si512()}};
 }
 TENON_INLINE __m512i NearestBf16(__m512 x) {
   return _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
 }
-// The nearest bf16, and the nearest to what that leaves. Those of a finite number are finite; NaN and infinity leave nothing.
+// The nearest bf16, and with two parts the nearest to what that leaves. Those of a finite number are finite; NaN and infinity leave nothing.
+template <int P>
 TENON_INLINE Bits16 PartsOf(Vec v) {
+  if constexpr (P == 1) return {{NearestBf16(reinterpret_cast<__m512>(v)), _mm512_setzero_si512()}};
   constexpr int kNaNOrInfinity = 0x99;
   const __m512 x = reinterpret_cast<__m512>(v), most = _mm512_castsi512_ps(_mm512_set1_epi32(0x7f7f0000));
   const __mmask16 finite = static_cast<__mmask16>(~_mm512_fpclass_ps_mask(x, kNaNOrInfinity));
@@ -63,7 +77,10 @@ TENON_INLINE Bits16 PartsOf(Vec v) {
   const __m512i high = NearestBf16(bounded);
   return {{high, NearestBf16(_mm512_maskz_sub_ps(finite, x, _mm512_castsi512_ps(_mm512_slli_epi32(high, 16))))}};
 }
-TENON_INLINE Bits16 PartsOf(const float* p, int64_t count) { return PartsOf(LoadPartial(p, count)); }
+template <int P>
+TENON_INLINE Bits16 PartsOf(const float* p, int64_t count) {
+  return PartsOf<P>(LoadPartial(p, count));
+}
 TENON_INLINE Bits16 NoParts() { return {{_mm512_setzero_si512(), _mm512_setzero_si512()}}; }
 
 struct Blocks {
@@ -85,10 +102,16 @@ TENON_INLINE Blocks BlocksOf(const Args& g) {
   return b;
 }
 
-// Two rows that will be packed next time; processors do not foresee steps from row to row.
-TENON_INLINE void PrefetchPair(const uint16_t* at, int64_t row_step) {
-  __builtin_prefetch(at);
-  __builtin_prefetch(at + row_step);
+// 32 numbers of a row that will be packed next time; processors do not foresee steps from row to row.
+TENON_INLINE void PrefetchRow(const uint16_t* at) { __builtin_prefetch(at, 0, 2); }
+TENON_INLINE void PrefetchRow(const float* at) {
+  __builtin_prefetch(at, 0, 2);
+  __builtin_prefetch(at + 16, 0, 2);
+}
+template <class T>
+TENON_INLINE void PrefetchPair(const T* at, int64_t row_step) {
+  PrefetchRow(at);
+  PrefetchRow(at + row_step);
 }
 
 // Pairs of the elements whose parts are `low` and `high`; those of part i go to `to + i * step`.
@@ -100,27 +123,27 @@ TENON_INLINE void StorePairs(const Bits16& low, const Bits16& high, Pair* to, in
 
 // Columns j of pairs [0, pairs) whose elements are neighbours in memory: a transpose. The vectors of pair p go to
 // `to + p * step`, those of its parts `width` apart. Returns how many pairs it did; the rest does not fill a vector.
-TENON_INLINE int64_t PackNeighbours(const uint16_t* from, int64_t column_step, int64_t count, int64_t pairs, Pair* to,
-                                    int64_t step, int64_t) {
-  int64_t p = 0;
-  for (; p + kLanes <= pairs; p += kLanes) {
-    Vec t[kLanes];
-    TENON_UNROLL for (int j = 0; j < kLanes; ++j) t[j] =
-        j < count ? reinterpret_cast<Vec>(_mm512_loadu_si512(from + j * column_step + 2 * p)) : Zero();
-    Transpose(t);
-    TENON_UNROLL for (int j = 0; j < kLanes; ++j) Store(reinterpret_cast<float*>(to + (p + j) * step), t[j]);
-  }
-  return p;
-}
-TENON_INLINE int64_t PackNeighbours(const float* from, int64_t column_step, int64_t count, int64_t pairs, Pair* to,
+template <int P, class T>
+TENON_INLINE int64_t PackNeighbours(const T* from, int64_t column_step, int64_t count, int64_t pairs, Pair* to,
                                     int64_t step, int64_t width) {
+  constexpr int kPairs = kLanes / P;  // of each column at a time
   int64_t p = 0;
-  for (; p + kLanes / 2 <= pairs; p += kLanes / 2) {
+  for (; p + kPairs <= pairs; p += kPairs) {
     Vec t[kLanes];
-    TENON_UNROLL for (int j = 0; j < kLanes; ++j) t[j] = j < count ? Load(from + j * column_step + 2 * p) : Zero();
-    Transpose(t);
-    TENON_UNROLL for (int j = 0; j < kLanes / 2; ++j)
-        StorePairs<2>(PartsOf(t[2 * j]), PartsOf(t[2 * j + 1]), to + (p + j) * step, width);
+    if constexpr (P == 1) {
+      if constexpr (sizeof(T) == 4) {  // the next columns
+        TENON_UNROLL for (int j = 0; j < kLanes; ++j) PrefetchRow(from + (j + kLanes) * column_step + 2 * p);
+      }
+      TENON_UNROLL for (int j = 0; j < kLanes; ++j) t[j] =
+          j < count ? LoadPairs(from + j * column_step + 2 * p) : Zero();
+      Transpose(t);
+      TENON_UNROLL for (int j = 0; j < kPairs; ++j) Store(reinterpret_cast<float*>(to + (p + j) * step), t[j]);
+    } else {
+      TENON_UNROLL for (int j = 0; j < kLanes; ++j) t[j] = j < count ? Load(from + j * column_step + 2 * p) : Zero();
+      Transpose(t);
+      TENON_UNROLL for (int j = 0; j < kPairs; ++j)
+          StorePairs<P>(PartsOf<P>(t[2 * j]), PartsOf<P>(t[2 * j + 1]), to + (p + j) * step, width);
+    }
   }
   return p;
 }
@@ -132,7 +155,7 @@ TENON_INLINE void PackPair(const T* at, int64_t row_step, int64_t column_step, b
   for (int64_t v = 0; v < width; v += kLanes, at += kLanes * column_step, to += kLanes) {
     const int64_t some = Max(0, Min(kLanes, count - v));
     if (column_step == 1) {
-      StorePairs<P>(PartsOf(at, some), has_next ? PartsOf(at + row_step, some) : NoParts(), to, width);
+      StorePairs<P>(PartsOf<P>(at, some), has_next ? PartsOf<P>(at + row_step, some) : NoParts(), to, width);
       continue;
     }
     T low[kLanes] = {}, high[kLanes] = {};
@@ -140,14 +163,16 @@ TENON_INLINE void PackPair(const T* at, int64_t row_step, int64_t column_step, b
       low[j] = at[j * column_step];
       if (has_next) high[j] = at[j * column_step + row_step];
     }
-    StorePairs<P>(PartsOf(low, kLanes), PartsOf(high, kLanes), to, width);
+    StorePairs<P>(PartsOf<P>(low, kLanes), PartsOf<P>(high, kLanes), to, width);
   }
 }
 // The same for a whole panel of neighbouring columns of bf16.
-TENON_INLINE void PackWholePair(const uint16_t* at, int64_t row_step, Pair* to) {
+template <class T>
+TENON_INLINE void PackWholePair(const T* at, int64_t row_step, Pair* to) {
   alignas(64) static constexpr uint16_t kLow[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
                                                     8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-  const __m512i first = _mm512_loadu_si512(at), second = _mm512_loadu_si512(at + row_step);
+  const __m512i first = reinterpret_cast<__m512i>(LoadPairs(at)),
+                second = reinterpret_cast<__m512i>(LoadPairs(at + row_step));
   const __m512i low = _mm512_load_si512(kLow), high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
   _mm512_storeu_si512(to, _mm512_permutex2var_epi16(first, low, second));
   _mm512_storeu_si512(to + kLanes, _mm512_permutex2var_epi16(first, high, second));
@@ -156,23 +181,23 @@ TENON_INLINE void PackWholePair(const uint16_t* at, int64_t row_step, Pair* to) 
 // Columns [column0, column0 + columns) of B, pairs [pair0, pair0 + pairs), as panels of kTileColumns (the last one
 // kLanes wide if that is enough). Panel p begins at out + p * kTileColumns * pairs * parts. Rows of B that are neighbours in
 // memory are read a few at a time along all panels.
-template <class Args>
-void PackColumns(const Args& g, int64_t pair0, int64_t pairs, int64_t column0, int64_t columns, Pair* out) {
+template <class Args, class T>
+void PackColumns(const Args& g, const T* b, int64_t pair0, int64_t pairs, int64_t column0, int64_t columns, Pair* out) {
   constexpr int P = kParts<Args>;
   const int64_t whole = Min(pairs, g.k / 2 - pair0), step = g.b_col == 1 ? kPairsAtOnce : pairs;
   for (int64_t p0 = 0; p0 < pairs; p0 += step)
     for (int64_t c = 0; c < columns; c += kTileColumns) {
       const int64_t width = columns - c > kLanes ? kTileColumns : kLanes, count = Min(width, columns - c);
-      const auto* from = g.b + pair0 * 2 * g.b_row + (column0 + c) * g.b_col;
+      const T* from = b + pair0 * 2 * g.b_row + (column0 + c) * g.b_col;
       Pair* to = out + c * pairs * P;
       int64_t p = p0;
       if (g.b_row == 1 && p0 == 0 && step == pairs) {
         for (int64_t v = 0; v < width; v += kLanes)
-          p = PackNeighbours(from + v * g.b_col, g.b_col, Max(0, Min(kLanes, count - v)), whole, to + v, width * P,
-                             width);
+          p = PackNeighbours<P>(from + v * g.b_col, g.b_col, Max(0, Min(kLanes, count - v)), whole, to + v, width * P,
+                                width);
       }
       for (; p < Min(pairs, p0 + step); ++p) {
-        const auto* at = from + 2 * p * g.b_row;
+        const T* at = from + 2 * p * g.b_row;
         const bool has_next = 2 * (pair0 + p) + 1 < g.k;
         if constexpr (P == 1) {
           if (has_next && g.b_col == 1 && count == kTileColumns) {
@@ -184,6 +209,16 @@ void PackColumns(const Args& g, int64_t pair0, int64_t pairs, int64_t column0, i
         PackPair<P>(at, g.b_row, g.b_col, has_next, count, width, to + p * width * P);
       }
     }
+}
+
+TENON_INLINE void PackColumnsOf(const GemmBf16Args& g, int64_t pair0, int64_t pairs, int64_t column0, int64_t columns,
+                                Pair* out) {
+  if (g.wide_b != nullptr) return PackColumns(g, g.wide_b, pair0, pairs, column0, columns, out);
+  PackColumns(g, g.b, pair0, pairs, column0, columns, out);
+}
+TENON_INLINE void PackColumnsOf(const GemmArgs& g, int64_t pair0, int64_t pairs, int64_t column0, int64_t columns,
+                                Pair* out) {
+  PackColumns(g, g.b, pair0, pairs, column0, columns, out);
 }
 
 // Where the pairs of packed rows lie: pair p of part i of row r at p * pair + i * part + r * row.
@@ -205,7 +240,8 @@ TENON_INLINE void PackRows(const GemmBf16Args& g, int64_t pair0, int64_t pairs, 
     const uint16_t* at = from + 2 * p * g.a_col;
     if (g.a_row == 1) {
       PrefetchPair(at + 2 * kPairsAtOnce * g.a_col, g.a_col);
-      StorePairs<1>(PartsOf(at, rows), has_next ? PartsOf(at + g.a_col, rows) : NoParts(), out + p * rows, 0, rows);
+      StorePairs<1>(PartsOf<1>(at, rows), has_next ? PartsOf<1>(at + g.a_col, rows) : NoParts(), out + p * rows, 0,
+                    rows);
       continue;
     }
     for (int64_t i = 0; i < rows; ++i) {
@@ -221,7 +257,7 @@ TENON_INLINE void PackRows(const GemmArgs& g, int64_t pair0, int64_t pairs, int6
     for (int64_t p = 0; p < pairs; ++p) {
       const bool has_next = 2 * (pair0 + p) + 1 < g.k;
       const float* at = from + 2 * p * g.a_col;
-      StorePairs<2>(PartsOf(at, rows), has_next ? PartsOf(at + g.a_col, rows) : NoParts(), out + p * steps.pair,
+      StorePairs<2>(PartsOf<2>(at, rows), has_next ? PartsOf<2>(at + g.a_col, rows) : NoParts(), out + p * steps.pair,
                     steps.part, rows);
     }
     return;
@@ -230,7 +266,7 @@ TENON_INLINE void PackRows(const GemmArgs& g, int64_t pair0, int64_t pairs, int6
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t e = 0; e < elements; e += kLanes) {  // 16 elements are 8 pairs
       const int64_t count = Min(kLanes, elements - e);
-      const Bits16 bits = PartsOf(from + i * g.a_row + e, count);
+      const Bits16 bits = PartsOf<2>(from + i * g.a_row + e, count);
       Pair* to = out + i * steps.row + e / 2;
       const __mmask16 mask = FirstLanes(count + count % 2);
       TENON_UNROLL for (int part = 0; part < 2; ++part)
@@ -247,6 +283,10 @@ struct Finish {
   bool first, last;
 };
 
+TENON_INLINE Vec BiasOf(const GemmBf16Args& g, int64_t column, int64_t count) {
+  if (g.wide_bias != nullptr) return Rounded(LoadPartial(g.wide_bias + column, count));
+  return g.bias != nullptr ? WidenVec(g.bias + column, count) : Zero();
+}
 TENON_INLINE void FinishVec(const Finish<GemmBf16Args>& f, Vec sum, int64_t row, int64_t column, int64_t count) {
   const GemmBf16Args& g = *f.g;
   if (f.partial != nullptr) {
@@ -254,10 +294,11 @@ TENON_INLINE void FinishVec(const Finish<GemmBf16Args>& f, Vec sum, int64_t row,
     if (!f.first) sum += LoadPartial(partial, count);
     if (!f.last) return StorePartial(partial, sum, count);
   }
-  sum = sum * Set(g.alpha);
-  if (g.bias != nullptr) sum += WidenVec(g.bias + column, count);
+  const int64_t at = row * g.c_row + column;
+  sum = sum * Set(g.alpha) + BiasOf(g, column, count);
   if (g.relu) sum = Relu(sum);
-  NarrowVec(g.c + row * g.c_row + column, sum, count);
+  if (g.wide_c != nullptr) return StorePartial(g.wide_c + at, Rounded(sum), count);
+  NarrowVec(g.c + at, sum, count);
 }
 TENON_INLINE void FinishVec(const Finish<GemmArgs>& f, Vec sum, int64_t row, int64_t column, int64_t count) {
   const GemmArgs& g = *f.g;
@@ -279,11 +320,35 @@ TENON_INLINE void FinishTwo(const Finish<GemmBf16Args>& f, Vec low, Vec high, in
     const float* partial = f.partial + row * g.n + column;
     if (!f.first) low += Load(partial), high += Load(partial + kLanes);
   }
-  low = low * Set(g.alpha), high = high * Set(g.alpha);
-  if (g.bias != nullptr) low += WidenVec(g.bias + column, kLanes), high += WidenVec(g.bias + column + kLanes, kLanes);
+  const int64_t at = row * g.c_row + column;
+  low = low * Set(g.alpha) + BiasOf(g, column, kLanes), high = high * Set(g.alpha) + BiasOf(g, column + kLanes, kLanes);
   if (g.relu) low = Relu(low), high = Relu(high);
+  if (g.wide_c != nullptr) {
+    Store(g.wide_c + at, Rounded(low));
+    return Store(g.wide_c + at + kLanes, Rounded(high));
+  }
   const __m512bh both = _mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(high), reinterpret_cast<__m512>(low));
-  _mm512_storeu_si512(g.c + row * g.c_row + column, reinterpret_cast<__m512i>(both));
+  _mm512_storeu_si512(g.c + at, reinterpret_cast<__m512i>(both));
+}
+
+TENON_INLINE void GeluOf(const uint16_t* c, int64_t count, bool tanh, uint16_t* y) {
+  const Vec x = WidenVec(c, count);
+  NarrowVec(y, tanh ? GeluValue<true>(x) : GeluValue<false>(x), count);
+}
+TENON_INLINE void GeluOf(const float* c, int64_t count, bool tanh, float* y) {
+  const Vec x = LoadPartial(c, count);
+  StorePartial(y, tanh ? GeluValue<true>(x) : GeluValue<false>(x), count);
+}
+// Gelu of a finished area of C, if it is wanted.
+template <class Args>
+void Activate(const Finish<Args>& f, Range rows, int64_t column, int64_t columns) {
+  const Args& g = *f.g;
+  if (!f.last || g.gelu == nullptr) return;
+  for (int64_t i = rows.begin; i < rows.end; ++i)
+    for (int64_t j = 0; j < columns; j += kLanes) {
+      const int64_t at = i * g.c_row + column + j;
+      GeluOf(g.c + at, Min(kLanes, columns - j), g.gelu_tanh, g.gelu + at);
+    }
 }
 
 TENON_INLINE Pair LoadPair(const uint16_t* p) {
@@ -364,8 +429,8 @@ void Region(const Args& g, const Blocks& block, Range rows, Range columns, Pair*
     const int64_t tiles_at_once = Max(1, kRowPairs / (pairs * kTileRows * P));
     for (int64_t c0 = columns.begin; c0 < columns.end; c0 += block.columns) {
       const int64_t column_count = Min(block.columns, columns.end - c0);
-      PackColumns(g, pair0, pairs, c0, column_count, column_space);
-      for (int64_t t0 = 0; t0 < tiles; t0 += tiles_at_once)
+      PackColumnsOf(g, pair0, pairs, c0, column_count, column_space);
+      for (int64_t t0 = 0; t0 < tiles; t0 += tiles_at_once) {
         for (int64_t c = 0; c < column_count; c += kTileColumns)
           for (int64_t t = t0; t < Min(tiles, t0 + tiles_at_once); ++t) {
             const Range r = Piece(row_count, tiles, t);
@@ -379,6 +444,10 @@ void Region(const Args& g, const Blocks& block, Range rows, Range columns, Pair*
             const TileFn<Args> tile = left > kLanes ? AnyTile<Args, 2>(height) : AnyTile<Args, 1>(height);
             tile(pairs, a, steps, column_space + c * pairs * P, finish, row, c0 + c, Min(left, kTileColumns));
           }
+        const Range done{Piece(row_count, tiles, t0).begin,
+                         Piece(row_count, tiles, Min(tiles, t0 + tiles_at_once) - 1).end};
+        Activate(finish, {rows.begin + done.begin, rows.begin + done.end}, c0, column_count);
+      }
     }
   }
 }
@@ -388,6 +457,7 @@ void FinishOnly(const Args& g) {
   const Finish<Args> finish{&g, nullptr, true, true};
   for (int64_t i = 0; i < g.m; ++i)
     for (int64_t j = 0; j < g.n; j += kLanes) FinishVec(finish, Zero(), i, j, Min(kLanes, g.n - j));
+  Activate(finish, {0, g.m}, 0, g.n);
 }
 
 template <class Args>

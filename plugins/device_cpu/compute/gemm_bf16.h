@@ -12,7 +12,8 @@
 namespace tenon::cpu {
 
 // As GemmArgs. A and B have one unit stride each (elements); C has unit column stride and is rounded once, at the end.
-// finish, in this order: add bias[n] if given; max(0, .) if `relu` (NaN stays NaN). m, n or k may be 0.
+// finish, in this order: add bias[n] if given; max(0, .) if `relu` (NaN stays NaN). Gelu of C goes to `gelu` as in GemmArgs. B, bias
+// and C may be f32 instead: of what is read the nearest bf16 counts, and what is written is a bf16. m, n or k may be 0.
 struct GemmBf16Args {
   int64_t m = 0, n = 0, k = 0;
   const uint16_t* a = nullptr;
@@ -24,6 +25,11 @@ struct GemmBf16Args {
   float alpha = 1.0f;
   const uint16_t* bias = nullptr;
   bool relu = false;
+  uint16_t* gelu = nullptr;
+  bool gelu_tanh = false;
+  const float* wide_b = nullptr;
+  const float* wide_bias = nullptr;
+  float* wide_c = nullptr;
 };
 
 // g[i][j] = dy[i][j] where y[i][j] > 0 or NaN, else 0, all dense; column_sums[j] = scale * sum of g[.][j] if wanted.

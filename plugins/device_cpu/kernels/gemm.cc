@@ -1,4 +1,4 @@
-// Gemm, alone and fused with Relu.
+// Gemm, alone and fused with Relu or Gelu.
 #include "plugins/device_cpu/kernels/gemm_plan.h"
 
 namespace tenon::cpu {
@@ -10,15 +10,15 @@ class Gemm : public ProductKernel {
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     ReadSplit(query);
-    relu_ = query.op_type() == kGemmRelu;
-    attributes_ = ReadGemm(query.attributes(), relu_);
+    following_ = FollowingOf(query);
+    attributes_ = ReadGemm(query.attributes(), following_.any());
     return TENON_OK;
   }
 
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
     const sdk::Dims y = args.output(0).dims();
     args_ = PlanGemm<GemmArgs>(attributes_, args.input(0).dims(), args.input(1).dims(), y);
-    args_.relu = relu_;
+    args_.relu = following_.relu;
     bias_row_ = args.has_input(2) && attributes_.beta == 1.0f && IsRow(args.input(2).dims(), y[1]);
     // Any other C is written to Y first and the product added to it.
     args_.accumulate = args.has_input(2) && !bias_row_;
@@ -37,7 +37,7 @@ class Gemm : public ProductKernel {
     GemmArgs g = args_;
     g.a = call.in<float>(0);
     g.b = call.in<float>(1);
-    g.c = call.out<float>(0);
+    following_.SetResults<float>(call, g);
     if (bias_row_) g.bias = call.in<float>(2);
     if (g.accumulate) {
       const float* c = call.in<float>(2);
@@ -50,7 +50,8 @@ class Gemm : public ProductKernel {
   }
 
  private:
-  bool relu_ = false, bias_row_ = false;
+  Following following_;
+  bool bias_row_ = false;
   GemmAttributes attributes_{};
   GemmArgs args_;
   int64_t c_row_ = 0, c_col_ = 0;
@@ -123,29 +124,22 @@ bool RowBias(const sdk::Match& match, sdk::Reason& reason) {
 constexpr tenon_gradient_source kSources[] = {
     {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_OUTPUT, 0}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
 constexpr uint32_t kGradInputs[] = {0, 1, 2};
-constexpr tenon_paired_gradient Paired() {
-  tenon_paired_gradient g = TENON_INIT(tenon_paired_gradient);
-  g.version = 1;
-  g.domain = sdk::Str(kDomain);
-  g.op_type = sdk::Str(kGemmReluGrad);
-  g.sources = kSources;
-  g.source_count = 4;
-  g.grad_inputs = kGradInputs;
-  g.grad_input_count = 3;
-  return g;
-}
-constexpr tenon_paired_gradient kGradient = Paired();
+constexpr tenon_paired_gradient kGradient = sdk::PairedGradient(kDomain, kGemmReluGrad, 1, kSources, kGradInputs),
+                                kMixedGradient =
+                                    sdk::PairedGradient(kDomain, kGemmReluMixedGrad, 1, kSources, kGradInputs);
 
 }  // namespace
 
 void AddGemmKernels(KernelList& kernels) {
   kernels.push_back(Def<Gemm>("", "Gemm", "gemm"));
   kernels.push_back(Def<Gemm>(kDomain, kGemmRelu, "gemm_relu"));
+  kernels.push_back(Def<Gemm>(kDomain, kGemmGelu, "gemm_gelu"));
   kernels.push_back(Def<GemmReluGrad>(kDomain, kGemmReluGrad, "gemm_relu_grad"));
 }
 void AddSplitGemmKernels(KernelList& kernels) {
   kernels.push_back(Def<Gemm>("", "Gemm", "gemm_split", kSplit));
   kernels.push_back(Def<Gemm>(kDomain, kGemmRelu, "gemm_relu_split", kSplit));
+  kernels.push_back(Def<Gemm>(kDomain, kGemmGelu, "gemm_gelu_split", kSplit));
   kernels.push_back(Def<GemmReluGrad>(kDomain, kGemmReluGrad, "gemm_relu_grad_split", kSplit));
 }
 
@@ -156,6 +150,24 @@ void AddGemmFused(FusedList& fused) {
                       .Priority(10)
                       .Gradient(&kGradient)
                       .Match<&RowBias>());
+  fused.push_back(sdk::FusedBuilder("gemm_relu_mixed",
+                                    "pattern(%a, %b, %c) { %v = Cast(%b) {to=16} %w = Cast(%c) {to=16} "
+                                    "%g = Gemm(%a, %v, %w) %r = Relu(%g) return %r }",
+                                    kDomain, kGemmReluMixed, kDeviceKind)
+                      .Priority(20)
+                      .Gradient(&kMixedGradient)
+                      .Match<&RowBias>());
+  // After autodiff, so that no pair of gradients is needed. The gradient of Gelu reads what Gelu read, if there is one.
+  fused.push_back(sdk::FusedBuilder("gemm_gelu",
+                                    "pattern(%a, %b, %c?) { %g = Gemm(%a, %b, %c) %y = Gelu(%g) return %y }", kDomain,
+                                    kGemmGelu, kDeviceKind)
+                      .Priority(10)
+                      .AfterAutodiff());
+  fused.push_back(sdk::FusedBuilder("gemm_gelu_training",
+                                    "pattern(%a, %b, %c?) { %g = Gemm(%a, %b, %c) %y = Gelu(%g) return %y, %g }",
+                                    kDomain, kGemmGelu, kDeviceKind)
+                      .Priority(5)
+                      .AfterAutodiff());
 }
 
 }  // namespace tenon::cpu

@@ -36,7 +36,9 @@ class ProductKernel : public CpuKernel {
   bool split_ = false;
 };
 
-inline constexpr std::string_view kGemmRelu = "GemmRelu", kGemmReluGrad = "GemmReluGrad";
+inline constexpr std::string_view kGemmRelu = "GemmRelu", kGemmReluGrad = "GemmReluGrad", kGemmGelu = "GemmGelu";
+// Of bf16 samples with weights and bias in f32: GemmRelu and the Casts that mixed precision puts before the parameters.
+inline constexpr std::string_view kGemmReluMixed = "GemmReluMixed", kGemmReluMixedGrad = "GemmReluMixedGrad";
 
 struct GemmAttributes {
   bool ta, tb;
@@ -47,6 +49,24 @@ inline GemmAttributes ReadGemm(const sdk::Attributes& a, bool fused) {
   const std::string p(fused ? "g." : "");
   return {a.Int(p + "transA", 0) != 0, a.Int(p + "transB", 0) != 0, static_cast<float>(a.Float(p + "alpha", 1)),
           static_cast<float>(a.Float(p + "beta", 1))};
+}
+
+// What follows a Gemm in a fused operator, as the routines take it: Gelu goes to output 0, and what it reads to output 1 where
+// somebody else wants it.
+struct Following {
+  bool relu = false, gelu = false, gelu_tanh = false;
+  explicit Following(std::string_view op_type = {}, bool tanh = false)
+      : relu(op_type == kGemmRelu || op_type == kGemmReluMixed), gelu(op_type == kGemmGelu), gelu_tanh(tanh) {}
+  bool any() const { return relu || gelu; }
+
+  template <class T, class Args>
+  void SetResults(const sdk::Call& call, Args& g) const {
+    g.c = call.out<T>(gelu && call.has_output(1) ? 1 : 0);
+    if (gelu) g.gelu = call.out<T>(0), g.gelu_tanh = gelu_tanh;
+  }
+};
+inline Following FollowingOf(const sdk::Query& query) {
+  return Following(query.op_type(), query.attributes().String("y.approximate", "none") == "tanh");
 }
 
 // C of Gemm as one value per column?

@@ -77,6 +77,71 @@ TEST_F(GemmBf16, EveryShapeAndTranspose) {
       }
 }
 
+// To the nearest, halves to even; for finite numbers.
+uint16_t Nearest(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+Array<uint16_t> NearestOf(const Array<float>& x) {
+  Array<uint16_t> out(x.size());
+  for (int64_t i = 0; i < x.size(); ++i) out[i] = Nearest(x[i]);
+  return out;
+}
+
+// Operands in f32 count as the nearest bf16: bit for bit what operands in bf16 give.
+TEST_F(GemmBf16, WideOperandsAndResults) {
+  for (const Case& c : {Case{5, 33, 31}, {13, 64, 70}, {25, 100, 2051}, {12, 32, 64}})
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true}) {
+        const auto a = RandomBf16(c.m * c.k, 1);
+        const auto b = Random(c.k * c.n, 2), bias = Random(c.n, 3);
+        const auto short_b = NearestOf(b), short_bias = NearestOf(bias);
+        Array<uint16_t> y(c.m * c.n), from_wide(c.m * c.n);
+        Array<float> wide(c.m * c.n);
+        GemmBf16Args g;
+        g.m = c.m, g.n = c.n, g.k = c.k, g.a = a.get(), g.c_row = c.n;
+        g.a_row = ta ? 1 : c.k, g.a_col = ta ? c.m : 1, g.b_row = tb ? 1 : c.n, g.b_col = tb ? c.k : 1;
+        Workspace space(FindBf16Routines()->gemm_workspace(g, 1));
+        g.b = short_b.get(), g.bias = short_bias.get(), g.c = y.get();
+        FindBf16Routines()->gemm(g, space.get(), Threads(1));
+        g.b = g.bias = nullptr, g.wide_b = b.get(), g.wide_bias = bias.get(), g.c = from_wide.get();
+        FindBf16Routines()->gemm(g, space.get(), Threads(1));
+        g.c = nullptr, g.wide_c = wide.get();
+        FindBf16Routines()->gemm(g, space.get(), Threads(1));
+        for (int64_t i = 0; i < c.m * c.n; ++i) {
+          ASSERT_EQ(y[i], from_wide[i]) << c.m << "x" << c.n << "x" << c.k << " ta " << ta << " tb " << tb << " at "
+                                        << i;
+          ASSERT_EQ(Wide(y[i]), wide[i]) << c.m << "x" << c.n << "x" << c.k << " ta " << ta << " tb " << tb << " at "
+                                         << i;
+        }
+      }
+}
+
+// Gelu by its definition, of the rounded result.
+TEST_F(GemmBf16, GeluOfTheResultGoesBesideItOrInItsPlace) {
+  for (const Case& c : {Case{5, 33, 31}, {25, 100, 2051}, {700, 70, 200}, {3, 20, 0}})
+    for (const bool tanh : {false, true}) {
+      const auto a = RandomBf16(c.m * c.k, 1), b = RandomBf16(c.k * c.n, 2), bias = RandomBf16(c.n, 3);
+      Array<uint16_t> x(c.m * c.n), y(c.m * c.n), alone(c.m * c.n);
+      GemmBf16Args g;
+      g.m = c.m, g.n = c.n, g.k = c.k, g.a = a.get(), g.b = b.get(), g.bias = bias.get();
+      g.a_row = c.k, g.b_row = g.c_row = c.n, g.gelu_tanh = tanh;
+      Workspace space(FindBf16Routines()->gemm_workspace(g, 2));
+      g.c = x.get(), g.gelu = y.get();
+      FindBf16Routines()->gemm(g, space.get(), Threads(2));
+      g.c = g.gelu = alone.get();
+      FindBf16Routines()->gemm(g, space.get(), Threads(2));
+      for (int64_t i = 0; i < c.m * c.n; ++i) {
+        const double v = Wide(x[i]);
+        const double want = tanh ? v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)))
+                                 : v / 2 * (1 + std::erf(v / std::sqrt(2.0)));
+        ASSERT_NEAR(want, Wide(y[i]), std::abs(want) / 256 + 1e-6);
+        ASSERT_EQ(alone[i], y[i]);
+      }
+    }
+}
+
 TEST_F(GemmBf16, LongProductsAreCut) {
   Check({14, 35, 5000}, false, true, true, false, 1);
   Check({14, 35, 4999}, true, false, false, true, 2);

@@ -76,6 +76,39 @@ TEST(Gemm, FinishesAsTold) {
                 1);
 }
 
+// Definition of Gelu: x Phi(x), and its form with a hyperbolic tangent.
+double GeluOf(double x, bool tanh) {
+  if (tanh) return x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+  return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+}
+
+TEST(Gemm, GeluOfTheResultGoesBesideItOrInItsPlace) {
+  const int64_t sizes[][3] = {{1, 17, 40}, {2, 40, 300}, {13, 31, 29}, {25, 64, 1100}, {40, 5, 8}, {3, 20, 0}};
+  for (const Routines* r : AllRoutines())
+    for (const auto& size : sizes)
+      for (int form = 0; form < 8; ++form) {
+        const int64_t m = size[0], n = size[1], k = size[2];
+        const auto a = Random(m * k, 1), b = Random(k * n, 2), bias = Random(n, 3);
+        Array<float> c(m * n), y(m * n), alone(m * n);
+        GemmArgs g;
+        g.m = m, g.n = n, g.k = k, g.a = a.get(), g.b = b.get(), g.bias = bias.get(), g.c_row = n;
+        g.a_row = (form & 1) != 0 ? 1 : k, g.a_col = (form & 1) != 0 ? m : 1;
+        g.b_row = (form & 2) != 0 ? 1 : n, g.b_col = (form & 2) != 0 ? k : 1;
+        g.gelu_tanh = (form & 4) != 0;
+        Workspace space(r->gemm_workspace(g, 2));
+        g.c = c.get(), g.gelu = y.get();
+        r->gemm(g, space.get(), Threads(2));
+        g.c = g.gelu = alone.get();
+        r->gemm(g, space.get(), Threads(2));
+        for (int64_t i = 0; i < m * n; ++i) {
+          const double x = double{c[i]};
+          ASSERT_NEAR(y[i], GeluOf(x, g.gelu_tanh), 1e-6 * (1 + std::abs(x)))
+              << r->isa << " " << m << "x" << n << "x" << k;
+          ASSERT_EQ(alone[i], y[i]) << r->isa;
+        }
+      }
+}
+
 TEST(Gemm, CutsLongProducts) {
   for (const Routines* r : AllRoutines())
     for (int form = 0; form < 4; ++form) Check(*r, {9, 40, 2500, (form & 1) != 0, (form & 2) != 0, true, true}, 2);
