@@ -20,6 +20,7 @@ using Left = int16_t;
 #endif
 constexpr int kTileRows = kAccumulators / 2;
 constexpr int kTileColumns = 2 * kLanes;
+constexpr int64_t kRowGroups = 64 * 1024;     // groups of packed rows that meet one panel of columns after the other
 constexpr int64_t kBlockGroups = 128 * 1024;  // groups of packed columns that stay in the second-level cache
 
 TENON_INLINE IVec LoadI(const int32_t* p) { return *reinterpret_cast<const IVecAny*>(p); }
@@ -297,15 +298,16 @@ void Region(const GemmInt8Args& g, const Sizes& s, Range rows, Range columns, in
   for (int64_t c0 = columns.begin; c0 < columns.end; c0 += s.columns) {
     const int64_t column_count = Min(s.columns, columns.end - c0);
     PackColumns(g, c0, column_count, s.groups, column_space, column_sums, column_zeros);
-    for (int64_t t = 0; t < tiles; ++t) {
-      const Range r = Piece(row_count, tiles, t);
-      const TileFn tile = AnyTile(r.end - r.begin);
+    const int64_t tiles_at_once = Max(1, kRowGroups / (s.groups * kTileRows));
+    for (int64_t t0 = 0; t0 < tiles; t0 += tiles_at_once)
       for (int64_t c = 0; c < column_count; c += kTileColumns) {
         const Panel panel{column_space + c * s.groups, column_sums + c, column_zeros + c};
-        tile(g, s.groups, row_space + r.begin * s.groups, row_sums + r.begin, panel, rows.begin + r.begin, c0 + c,
-             Min(column_count - c, kTileColumns));
+        for (int64_t t = t0; t < Min(tiles, t0 + tiles_at_once); ++t) {
+          const Range r = Piece(row_count, tiles, t);
+          AnyTile(r.end - r.begin)(g, s.groups, row_space + r.begin * s.groups, row_sums + r.begin, panel,
+                                   rows.begin + r.begin, c0 + c, Min(column_count - c, kTileColumns));
+        }
       }
-    }
   }
 }
 
