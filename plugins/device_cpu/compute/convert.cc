@@ -11,17 +11,12 @@ constexpr int64_t kBlock = 512;  // floats between two formats that are both sho
 TENON_INLINE uint32_t BitsOf(float x) { return __builtin_bit_cast(uint32_t, x); }
 TENON_INLINE float FloatOf(uint32_t x) { return __builtin_bit_cast(float, x); }
 
-TENON_INLINE void WidenBF16(const uint16_t* x, float* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = FloatOf(uint32_t{x[i]} << 16);
-}
-
-TENON_INLINE void NarrowBF16(const float* x, uint16_t* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    const uint32_t bits = BitsOf(x[i]);
-    const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-    const uint32_t quiet = (bits >> 16) | 0x40u;
-    y[i] = static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
-  }
+// Between floats and bf16, either way.
+template <class From, class To>
+TENON_INLINE void Copy(const From* x, To* y, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) Store(y + i, Load(x + i));
+  if (i < n) StorePartial(y + i, LoadPartial(x + i, n - i), n - i);
 }
 
 // IEEE binary16 by arithmetic on bits, for processors without an instruction.
@@ -63,7 +58,7 @@ TENON_INLINE void NarrowF16(const float* x, uint16_t* y, int64_t n) {
 
 void Widen(NumberFormat from, const void* x, float* y, int64_t n) {
   if (from == NumberFormat::kBF16)
-    WidenBF16(static_cast<const uint16_t*>(x), y, n);
+    Copy(static_cast<const Bf16*>(x), y, n);
   else if (from == NumberFormat::kF16)
     WidenF16(static_cast<const uint16_t*>(x), y, n);
   else
@@ -72,7 +67,7 @@ void Widen(NumberFormat from, const void* x, float* y, int64_t n) {
 
 void Narrow(NumberFormat to, const float* x, void* y, int64_t n) {
   if (to == NumberFormat::kBF16)
-    NarrowBF16(x, static_cast<uint16_t*>(y), n);
+    Copy(x, static_cast<Bf16*>(y), n);
   else if (to == NumberFormat::kF16)
     NarrowF16(x, static_cast<uint16_t*>(y), n);
   else
