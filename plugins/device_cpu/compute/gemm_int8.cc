@@ -244,7 +244,7 @@ TENON_INLINE void StoreSums(const GemmInt8Args& g, IVec sum, int64_t row, int64_
 }
 
 struct Panel {
-  const int32_t *groups, *sums, *zeros;  // of its first column
+  const int32_t *groups, *sums, *zeros;  // of its first column; no zeros: null
 };
 
 // R rows by two vectors of columns.
@@ -266,8 +266,9 @@ void Tile(const GemmInt8Args& g, int64_t groups, const int32_t* a, const int32_t
     const int64_t count = Min(columns - j * kLanes, kLanes);
     if (count <= 0) continue;
     const int32_t zero = ZeroOf(g.a, row + i) + ShiftOfA(g.a);
-    const IVec sum = acc[i][j] - LoadI(b.sums + j * kLanes) * zero - LoadI(b.zeros + j * kLanes) * row_sums[i] +
-                     SetI(g.bias.at(row + i));
+    IVec sum = acc[i][j] + SetI(g.bias.at(row + i));
+    if (zero != 0) sum -= LoadI(b.sums + j * kLanes) * zero;
+    if (b.zeros != nullptr) sum -= LoadI(b.zeros + j * kLanes) * row_sums[i];
     StoreSums(g, sum, row + i, column + j * kLanes, count);
   }
 }
@@ -294,6 +295,7 @@ void Region(const GemmInt8Args& g, const Sizes& s, Range rows, Range columns, in
   int32_t* column_zeros = column_sums + s.per_column;
   int32_t* row_sums = column_zeros + s.per_column;
   const int64_t row_count = rows.end - rows.begin, tiles = CeilDiv(row_count, kTileRows);
+  const bool has_zeros = g.b.zero.step != 0 || ZeroOf(g.b, 0) + ShiftOfB(g.b) != 0;
   PackRows(g, rows.begin, row_count, s.groups, row_space, row_sums);
   for (int64_t c0 = columns.begin; c0 < columns.end; c0 += s.columns) {
     const int64_t column_count = Min(s.columns, columns.end - c0);
@@ -301,7 +303,7 @@ void Region(const GemmInt8Args& g, const Sizes& s, Range rows, Range columns, in
     const int64_t tiles_at_once = Max(1, kRowGroups / (s.groups * kTileRows));
     for (int64_t t0 = 0; t0 < tiles; t0 += tiles_at_once)
       for (int64_t c = 0; c < column_count; c += kTileColumns) {
-        const Panel panel{column_space + c * s.groups, column_sums + c, column_zeros + c};
+        const Panel panel{column_space + c * s.groups, column_sums + c, has_zeros ? column_zeros + c : nullptr};
         for (int64_t t = t0; t < Min(tiles, t0 + tiles_at_once); ++t) {
           const Range r = Piece(row_count, tiles, t);
           AnyTile(r.end - r.begin)(g, s.groups, row_space + r.begin * s.groups, row_sums + r.begin, panel,
