@@ -18,7 +18,6 @@ constexpr const char* kInterface = "tenon.collective";
 constexpr std::int64_t kGraceNs = 5'000'000'000;  // beyond the time-out that the plugin itself enforces
 constexpr std::chrono::milliseconds kWatchPeriod(100);
 constexpr std::uint64_t kPartAlign = 4096;  // of the parts of a shared block: ranks share no page
-constexpr int kSpins = 2000;                // looks for a completion before the thread sleeps
 
 std::string_view KindName(std::uint32_t kind) {
   switch (kind) {
@@ -462,9 +461,6 @@ bool Communicator::Done(Ticket ticket) {
 
 void Communicator::AwaitTokens(Operation& operation) {
   const std::int64_t begin = MonotonicNs();
-  for (int i = 0; i < kSpins && operation.tokens > 0; ++i) {
-    if (tenon_token* token = completions_.Poll()) Note(token);
-  }
   waiting_since_ns_.store(begin, std::memory_order_release);
   while (operation.tokens > 0) Note(completions_.Wait());
   waiting_since_ns_.store(0, std::memory_order_release);
