@@ -106,6 +106,7 @@ class Communicator {
 
   std::uint32_t rank() const { return options_.rank.rank; }
   std::uint32_t size() const { return options_.rank.size; }
+  std::uint32_t local_rank() const { return options_.rank.local_rank; }
   const std::string& name() const { return options_.name; }
   // "org.vendor.comm 1.2: ring over 2 nodes"
   std::string Describe() const;

@@ -63,6 +63,7 @@ void BatchPlan::SetEpoch(std::int64_t epoch) {
     CutOrder();
   else
     FillBuckets();
+  for (Piece& piece : pieces_) piece.total = piece.count;
   if (options_.shard.size == 1) return;
   if (options_.shard.whole_batches)
     KeepWholeBatches();

@@ -42,6 +42,8 @@ class BatchPlan {
   // The sample before each of Indices() in its step, on whatever rank; before the first comes the last. Empty on one rank,
   // where they are among Indices().
   std::span<const std::int64_t> Partners(std::int64_t step) const;
+  // Samples of the step on all ranks together.
+  std::int64_t Total(std::int64_t step) const { return pieces_[static_cast<std::size_t>(step)].total; }
   // The first sample of the step on all ranks.
   std::int64_t Lead(std::int64_t step) const { return pieces_[static_cast<std::size_t>(step)].lead; }
   // Tokens of each sample of the batch, padding included; 0 when all samples are of one size.
@@ -53,6 +55,7 @@ class BatchPlan {
     std::int64_t count;
     std::int64_t length;
     std::int64_t lead;
+    std::int64_t total = 0;
   };
   BatchPlan(std::shared_ptr<const Dataset> dataset, const Sampler& sampler, const Options& options);
   Status CheckLengths() const;

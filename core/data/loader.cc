@@ -142,6 +142,7 @@ Status Loader::Start(std::int64_t epoch, std::int64_t step) {
 void Loader::SetBatch(Slot& slot, std::int64_t step) {
   Batch& batch = slot.batch;
   batch.count = static_cast<std::int64_t>(plan_.Indices(step).size());
+  batch.count_of_all = plan_.Total(step);
   batch.epoch = epoch_;
   batch.step = step;
   const std::int64_t length = plan_.Length(step);

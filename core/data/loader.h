@@ -32,6 +32,7 @@ struct Batch {
   Tensor labels;   // [count, shape of a label...], int64 classes or float32 values
   std::int64_t count =
       0;  // samples in it; less than the batch size, or none on one of several ranks, only in the last one
+  std::int64_t count_of_all = 0;  // of the step on all ranks
   std::int64_t epoch = 0;
   std::int64_t step = 0;     // in the epoch, from 0
   std::int64_t skipped = 0;  // samples that could not be read; another of the batch stands in the place of each

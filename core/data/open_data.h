@@ -29,6 +29,8 @@ class DataSource {
   // One batch of this layout per sample comes out of the loaders (after all transforms).
   // Samples of different length: of the longest.
   SampleLayout layout() const { return train_.data.layout(); }
+  // Have samples different lengths?
+  bool varies() const { return train_.data.dataset->varies(); }
   // Classes of the stored labels: as configured, else the largest in the data (both parts) plus one; 0 for values.
   std::int64_t classes() const { return classes_; }
   std::int64_t train_size() const { return static_cast<std::int64_t>(train_.rows->size()); }

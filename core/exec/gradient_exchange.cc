@@ -1,5 +1,7 @@
 #include "core/exec/gradient_exchange.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "core/platform/process.h"
@@ -112,56 +114,96 @@ Status GradientExchange::Compare(const std::vector<passes::GradientBucket>& buck
                buckets.size(), hash, buckets_.size(), hash_);
 }
 
-Status GradientExchange::Begin(const StepTotals& totals) {
+Status GradientExchange::Begin(const StepTotals& totals, double expected) {
   ++times_.steps;
-  totals_[0] = totals.loss;
-  totals_[1] = totals.overflow;
-  totals_[2] = totals.stop;
+  expected_ = expected;
+  settled_ = false;
+  for (Bucket& bucket : buckets_) bucket.launched = false;
+  const double numbers[kTotals] = {totals.loss, totals.overflow, totals.stop, totals.counted};
+  std::copy(std::begin(numbers), std::end(numbers), totals_);
   const BucketView& first = buckets_.front().view;
   if (!first.carries_totals) {
     const std::uint64_t at = Communicator::AddressOf(totals_);
-    TENON_ASSIGN(totals_ticket_, host_.AllReduce(at, at, 3, DType::kF64));
+    TENON_ASSIGN(totals_ticket_, host_.AllReduce(at, at, kTotals, DType::kF64));
     return {};
   }
-  for (int i = 0; i < 3; ++i) short_totals_[i] = static_cast<float>(totals_[i]);
+  for (std::size_t i = 0; i < kTotals; ++i) short_totals_[i] = static_cast<float>(totals_[i]);
   const std::uint64_t tail = first.send + static_cast<std::uint64_t>(first.gradient_elements * SizeOf(first.dtype));
   return device_.CopyFromHost(short_totals_, tail, sizeof short_totals_);
 }
 
-Result<StepTotals> GradientExchange::Totals() {
+Status GradientExchange::ReadTotals() {
   const BucketView& first = buckets_.front().view;
   if (!first.carries_totals) {
-    if (totals_ticket_) {
-      const Communicator::Ticket ticket = *totals_ticket_;
-      totals_ticket_.reset();
-      TENON_TRY(host_.Wait(ticket));
-    }
-    return StepTotals{totals_[0], totals_[1], totals_[2]};
+    if (!totals_ticket_) return {};
+    const Communicator::Ticket ticket = *totals_ticket_;
+    totals_ticket_.reset();
+    return host_.Wait(ticket);
   }
-  TENON_TRY(Await(0));
+  TENON_TRY(Finish(buckets_.front()));
   const std::uint64_t tail = first.receive + static_cast<std::uint64_t>(first.gradient_elements * SizeOf(first.dtype));
   TENON_TRY(device_.CopyToHost(tail, short_totals_, sizeof short_totals_));
-  return StepTotals{static_cast<double>(short_totals_[0]), static_cast<double>(short_totals_[1]),
-                    static_cast<double>(short_totals_[2])};
+  for (std::size_t i = 0; i < kTotals; ++i) totals_[i] = static_cast<double>(short_totals_[i]);
+  return {};
+}
+
+// Before anyone reads a sum. All ranks see the same totals and so do the same.
+Status GradientExchange::Settle() {
+  if (settled_) return {};
+  settled_ = true;
+  TENON_TRY(ReadTotals());
+  const double counted = totals_[3];
+  if (expected_ == 0 || counted == expected_ || counted == 0) return {};
+  const bool launched = std::all_of(buckets_.begin(), buckets_.end(), [](const Bucket& at) { return at.launched; });
+  if (!launched) return Error(Code::kInternal, "A program reads sums of gradients before it has launched all buckets.");
+  totals_[0] *= expected_ / counted;
+  return Scale(expected_ / counted);
+}
+
+// Labels that are ignored are rare where their number is not known beforehand: this need not be fast. In memory that ranks
+// share the first of the node does it for all.
+Status GradientExchange::Scale(double factor) {
+  for (Bucket& bucket : buckets_) {
+    TENON_TRY(Finish(bucket));
+    if (bucket.shared.shared() && comm_.local_rank() != 0) continue;
+    const BucketView& view = bucket.view;
+    Tensor values(view.dtype, Shape{view.gradient_elements});
+    TENON_TRY(device_.CopyToHost(view.receive, values.raw(), values.bytes()));
+    ForFloating(view.dtype, [&]<class T>() {
+      using A = Accumulator<T>;
+      for (T& value : values.values<T>()) value = static_cast<T>(static_cast<A>(value) * static_cast<A>(factor));
+    });
+    TENON_TRY(device_.CopyFromHost(values.raw(), view.receive, values.bytes()));
+  }
+  return host_.Barrier();
+}
+
+Result<StepTotals> GradientExchange::Totals() {
+  TENON_TRY(Settle());
+  return StepTotals{totals_[0], totals_[1], totals_[2], totals_[3]};
 }
 
 Status GradientExchange::Launch(std::size_t bucket) {
   Bucket& launched = buckets_[bucket];
   TENON_TRY_WHILE(hook_->Launch(launched.view), "summing bucket {} of the gradients over the ranks", bucket);
-  launched.under_way = true;
+  launched.under_way = launched.launched = true;
   return {};
 }
 
 Status GradientExchange::Await(std::size_t bucket) {
-  Bucket& awaited = buckets_[bucket];
-  if (!awaited.under_way) return {};
+  TENON_TRY(Settle());
+  return Finish(buckets_[bucket]);
+}
+
+Status GradientExchange::Finish(Bucket& bucket) {
+  if (!bucket.under_way) return {};
   const std::int64_t begin = MonotonicNs(), flown = comm_.counts().flight_ns;
-  awaited.under_way = false;
-  Status done = hook_->Await(awaited.view);
+  bucket.under_way = false;
+  Status done = hook_->Await(bucket.view);
   times_.wait_ns += MonotonicNs() - begin;
   times_.flight_ns += comm_.counts().flight_ns - flown;
   if (done.ok()) return done;
-  return std::move(done).While(fmt::format("summing bucket {} of the gradients over the ranks", bucket));
+  return std::move(done).While(fmt::format("summing bucket {} of the gradients over the ranks", bucket.view.index));
 }
 
 Status GradientExchange::AwaitAll() {

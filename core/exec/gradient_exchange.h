@@ -43,6 +43,7 @@ struct StepTotals {
   double loss = 0;      // shares of the loss of the step
   double overflow = 0;  // ranks whose sums of gradients are not finite
   double stop = 0;      // ranks that were asked to stop
+  double counted = 0;   // what the batches count that the gradients are of
 };
 
 // How a bucket was exchanged, over all steps.
@@ -73,8 +74,9 @@ class GradientExchange {
   std::uint64_t send(std::size_t bucket) const { return buckets_[bucket].view.send; }
   std::uint64_t receive(std::size_t bucket) const { return buckets_[bucket].view.receive; }
 
-  // Begins a step: the totals of this rank.
-  Status Begin(const StepTotals& totals);
+  // Begins a step: the totals of this rank. `expected` is what the weights of the gradients took for the sum of `counted`;
+  // where that was wrong, the sums are corrected before anyone sees them. 0: it was not taken for anything.
+  Status Begin(const StepTotals& totals, double expected);
   // Buckets are launched in order; all of a step are.
   Status Launch(std::size_t bucket);
   // Returns when the sums of the bucket are there; at once when they are already.
@@ -91,11 +93,15 @@ class GradientExchange {
  private:
   struct Bucket {
     BucketView view;
-    CommBuffer shared;  // memory of the communicator, or
-    Buffer own;         // of the device
-    bool under_way = false;
+    CommBuffer shared;                         // memory of the communicator, or
+    Buffer own;                                // of the device
+    bool under_way = false, launched = false;  // launched: in this step
   };
   Status Allocate(Bucket& bucket, std::int64_t bytes);
+  Status Finish(Bucket& bucket);
+  Status Settle();
+  Status ReadTotals();
+  Status Scale(double factor);
   Status Compare(const std::vector<passes::GradientBucket>& buckets) const;
 
   Communicator &comm_, &host_;
@@ -103,8 +109,11 @@ class GradientExchange {
   std::unique_ptr<BucketHook> hook_;
   std::vector<Bucket> buckets_;
   std::uint64_t hash_ = 0;
-  double totals_[3] = {};
-  float short_totals_[3] = {};
+  static constexpr std::size_t kTotals = 4;
+  double totals_[kTotals] = {};
+  float short_totals_[kTotals] = {};
+  double expected_ = 0;
+  bool settled_ = true;  // the totals of the step are known, and the sums right
   std::optional<Communicator::Ticket> totals_ticket_;
   ExchangeTimes times_;
 };

@@ -447,10 +447,11 @@ Status EagerRunner::Update(Walk& walk, const StepPart& part, double loss) {
 Status EagerRunner::Apply(EagerUpdate& update, const EagerUpdate::Feeds& feeds, const StepPart& part) {
   std::function<Result<bool>()> go_on;
   if (options_.exchange != nullptr) {
-    TENON_TRY(options_.exchange->Begin({loss_, overflowed_ ? 1.0 : 0.0, part.stop ? 1.0 : 0.0}));
+    TENON_TRY(
+        options_.exchange->Begin({loss_, overflowed_ ? 1.0 : 0.0, part.stop ? 1.0 : 0.0, part.counted}, part.expected));
     go_on = [this]() -> Result<bool> {
       TENON_ASSIGN(totals_, options_.exchange->Totals());
-      return totals_.overflow == 0 && std::isfinite(totals_.loss);
+      return totals_.overflow == 0 && std::isfinite(totals_.loss) && totals_.counted != 0;
     };
   }
   TENON_TRY(update.Run(feeds, go_on));

@@ -282,14 +282,15 @@ void GraphRunner::BeginStep(const StepPart& part) {
 Status GraphRunner::BeginExchange(const StepPart& part, double loss) {
   loss_ += loss;
   if (options_.exchange == nullptr || !part.last) return {};
-  return options_.exchange->Begin({loss_, overflowed_ ? 1.0 : 0.0, part.stop ? 1.0 : 0.0});
+  return options_.exchange->Begin({loss_, overflowed_ ? 1.0 : 0.0, part.stop ? 1.0 : 0.0, part.counted}, part.expected);
 }
 
 // No rank updates where one has seen a loss or sums that are not finite.
 Status GraphRunner::NoteTotals() {
   if (options_.exchange == nullptr) return {};
   TENON_ASSIGN(totals_, options_.exchange->Totals());
-  overflowed_ = overflowed_ || totals_.overflow != 0 || !std::isfinite(totals_.loss);
+  const bool nothing = totals_.counted == 0;  // all labels of the step are ignored
+  overflowed_ = overflowed_ || totals_.overflow != 0 || !std::isfinite(totals_.loss) || nothing;
   return {};
 }
 

@@ -139,6 +139,12 @@ double CountedWeight(const LossConfig& config, const Tensor& labels) {
   return static_cast<double>(labels.elements());
 }
 
+bool CountsLabels(const LossConfig& config) {
+  const auto* entropy = std::get_if<SoftmaxCrossEntropyConfig>(&config);
+  const auto* likelihood = std::get_if<NllConfig>(&config);
+  return !(entropy && !entropy->class_weights.empty()) && !(likelihood && !likelihood->class_weights.empty());
+}
+
 int ClassAxis(const SymShape& output, const SymShape& labels) {
   const int last = output.rank() - 1;
   if (last < 2 || labels.rank() != last || !output[last].known()) return 1;

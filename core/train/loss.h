@@ -12,6 +12,8 @@ int ClassAxis(const SymShape& output, const SymShape& labels);
 // What a batch with these labels counts in a mean over several: its labels, without those of `ignore_index`, each times its
 // class weight; for losses against values the number of values. The loss of a batch is a sum divided by this number.
 double CountedWeight(const LossConfig& config, const Tensor& labels);
+// Does each label count 1, unless it is ignored?
+bool CountsLabels(const LossConfig& config);
 
 // Adds a loss, the mean over the batch as one number, after the network's output. `labels`: int64 classes [N, D1 ..] for an
 // output [N, C, D1 ..], or with the classes in its last axis (see ClassAxis); or float32 values of the output's shape (for an

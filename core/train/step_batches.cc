@@ -6,12 +6,13 @@ namespace tenon {
 
 Status StepBatches::Read(Loader& loader, std::int64_t count, const LossConfig& loss) {
   parts_.clear();
-  samples_ = 0;
+  samples_ = samples_of_all_ = 0;
   weight_ = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     TENON_ASSIGN(const Batch* batch, loader.Next());
     if (batch == nullptr) return Error(Code::kInternal, "Epoch {} ends before its last step.", loader.epoch() + 1);
     samples_ += batch->count;
+    samples_of_all_ += batch->count_of_all;
     const double weight = CountedWeight(loss, batch->labels);
     if (weight == 0) continue;
     weight_ += weight;

@@ -23,12 +23,13 @@ class StepBatches {
   Status Read(Loader& loader, std::int64_t count, const LossConfig& loss);
 
   const std::vector<Part>& parts() const { return parts_; }
-  std::int64_t samples() const { return samples_; }  // of all batches read
-  double weight() const { return weight_; }          // what the step counts
+  std::int64_t samples() const { return samples_; }                // of all batches read
+  std::int64_t samples_of_all() const { return samples_of_all_; }  // of the step, on all ranks
+  double weight() const { return weight_; }                        // what the step counts
 
  private:
   std::vector<Part> parts_;
-  std::int64_t samples_ = 0;
+  std::int64_t samples_ = 0, samples_of_all_ = 0;
   double weight_ = 0;
 };
 

@@ -27,7 +27,10 @@ struct StepPart {
   double weight = 1;          // its share of what the step counts (CountedWeight)
   bool first = true, last = true;
   double loss_scale = 1;  // where the run scales its loss (ScalesLoss)
-  bool stop = false;      // this rank was asked to stop: the others are told with the gradients
+  // Of a step of several ranks whose shares follow from numbers of samples: what the batches of this rank count, and what
+  // those of all should, no label being ignored. 0: the weights are exact.
+  double counted = 0, expected = 0;
+  bool stop = false;  // this rank was asked to stop: the others are told with the gradients
 };
 
 // What a step is compiled for: the shapes of a batch, which differ in the last one of an epoch and where sequences are

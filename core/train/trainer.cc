@@ -15,6 +15,7 @@
 #include "core/train/event_file.h"
 #include "core/train/fallback_report.h"
 #include "core/train/init_weights.h"
+#include "core/train/loss.h"
 #include "core/train/metrics_file.h"
 #include "core/train/network.h"
 #include "core/train/progress.h"
@@ -89,6 +90,7 @@ class TrainingRun {
   Status RunStep();
   Status Watch(std::int64_t took, std::int64_t for_data, std::int64_t for_ranks);
   Result<double> TrainBatches();
+  Result<double> WeightOfAll();
   Status Log(double loss, std::int64_t took);
   void NoteSkipped();
   Status EvaluateEpoch(bool last);
@@ -129,6 +131,7 @@ class TrainingRun {
   StepGroups groups_;
   StepBatches batches_;  // of the current step
   double weight_ = 0;    // what it counts, on all ranks
+  bool predicts_weights_ = false;
   bool told_to_stop_ = false;
   LossScaler scaler_;
   std::optional<EarlyStop> early_stop_;
@@ -251,6 +254,8 @@ Status TrainingRun::OpenDevice() {
   runtime.plugin_dirs = options_.plugin_dirs;
   runtime.device = config_.device;
   runtime.threads = static_cast<int>(config_.threads);
+  if (runtime.threads == 0)  // all cores, which the processes of this node share
+    runtime.threads = std::max(1, UsableCores() / static_cast<int>(rank_->local_size));
   runtime.split_products = config_.math == MathMode::kHigh;
   runtime.host_fallback = config_.fallback != FallbackPolicy::kForbid;
   auto opened = exec::Runtime::Open(runtime);
@@ -447,7 +452,7 @@ Result<double> TrainingRun::TrainBatches() {
   }
   weight_ = batches_.weight();
   if (ranks_) {
-    TENON_ASSIGN(weight_, ranks_->Sum(batches_.weight()));
+    TENON_ASSIGN(weight_, WeightOfAll());
   }
   if (weight_ == 0) return 0.0;
   StepPart part;
@@ -455,6 +460,8 @@ Result<double> TrainingRun::TrainBatches() {
   part.step = UpdatesDone();
   part.loss_scale = scaler_.scale();
   part.stop = stop_.received() != 0;
+  part.counted = batches_.weight();
+  part.expected = predicts_weights_ ? weight_ : 0;
   double loss = 0;
   for (const StepBatches::Part& of_step : batches_.parts()) {
     part.position = groups_.position(at_.global_step, of_step.index) * rank_->size + rank_->rank;
@@ -467,7 +474,17 @@ Result<double> TrainingRun::TrainBatches() {
   if (!ranks_) return loss;
   if (batches_.parts().empty()) TENON_TRY(runner_->TrainWithout(part));
   told_to_stop_ = told_to_stop_ || runner_->totals().stop != 0;
+  weight_ = runner_->totals().counted;
   return runner_->totals().loss;
+}
+
+// Follows from the numbers of samples, which each rank knows, unless labels have weights or samples are padded. A label that
+// is ignored is made up for when the gradients are summed.
+Result<double> TrainingRun::WeightOfAll() {
+  constexpr double kExact = 1 << 24;  // what float32 counts to
+  const double labels = static_cast<double>(batches_.samples_of_all() * data_->layout().label_shape.elements());
+  predicts_weights_ = CountsLabels(config_.loss) && !data_->varies() && labels <= kExact;
+  return predicts_weights_ ? labels : ranks_->Sum(batches_.weight());
 }
 
 Status TrainingRun::Step() {

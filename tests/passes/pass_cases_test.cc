@@ -1,6 +1,6 @@
 // Runs tests/passes/<pass>.cases: graph before, `--- pass`, graph after, in the text form of graphs. Lines before a case:
 //   # name: what it shows      # loss: value      # trained: a, b      # update: SGD momentum=0.9
-//   # precision: O2            # keep: layer, Type
+//   # precision: O2            # keep: layer, Type          # gradients: a, b   # buckets: bytes of the first, of the others
 // A second run of the pass must change nothing (passes that append or insert by design are exempt). TENON_UPDATE_CASES=1 rewrites the
 // expectations.
 #include <gtest/gtest.h>
@@ -121,6 +121,16 @@ void Configure(Compilation& state, const std::map<std::string, std::string>& set
     for (const std::string& name : Split(trained->second, ','))
       state.trained.push_back(state.graph.FindValue(Trim(name)));
   }
+  const auto gradients = settings.find("gradients");
+  if (gradients != settings.end()) {
+    for (const std::string& name : Split(gradients->second, ','))
+      state.gradients.push_back(Trim(name).empty() ? kNone : state.graph.FindValue(Trim(name)));
+  }
+  const auto buckets = settings.find("buckets");
+  if (buckets != settings.end()) {
+    const auto sizes = Split(buckets->second, ',');
+    state.buckets = BucketRule{std::stoll(std::string(sizes[0])), std::stoll(std::string(sizes[1]))};
+  }
   const auto precision = settings.find("precision");
   if (precision != settings.end()) {
     using Level = Precision::Level;
@@ -148,7 +158,8 @@ std::string RunCase(const Case& test) {
   const Status verified = graph::Verify(state.graph);
   EXPECT_TRUE(verified.ok()) << verified.ToString();
   const std::string text = graph::Print(state.graph);
-  const bool runs_once = test.pass == "autodiff" || test.pass == "append_update" || test.pass == "choose_layouts";
+  const bool runs_once = test.pass == "autodiff" || test.pass == "append_update" || test.pass == "choose_layouts" ||
+                         test.pass == "bucket_gradients";
   if (!runs_once) {
     auto again = pass.run(state);
     EXPECT_TRUE(again.ok() && !*again) << test.name << ": a second run of " << test.pass << " still changes the graph";

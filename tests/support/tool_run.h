@@ -31,7 +31,8 @@ struct ToolResult {
 // A program of the build as a child process. Waits for it when it goes out of scope.
 class ToolProcess {
  public:
-  explicit ToolProcess(std::vector<std::string> words) {
+  // `environment`: "NAME=value", on top of what this process has.
+  explicit ToolProcess(std::vector<std::string> words, std::vector<std::string> environment = {}) {
     words[0] = ToolPath(words[0]);
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
@@ -40,6 +41,7 @@ class ToolProcess {
     if (pid_ != 0) return;
     Redirect(folder_ / "out", STDOUT_FILENO);
     Redirect(folder_ / "err", STDERR_FILENO);
+    for (std::string& variable : environment) putenv(variable.data());
     execv(argv[0], argv.data());
     _exit(127);
   }
