@@ -163,8 +163,9 @@ Status GradientExchange::Settle() {
 // Labels that are ignored are rare where their number is not known beforehand: this need not be fast. In memory that ranks
 // share the first of the node does it for all.
 Status GradientExchange::Scale(double factor) {
+  for (Bucket& bucket : buckets_) TENON_TRY(Finish(bucket));
+  TENON_TRY(host_.Barrier());  // until then another rank may be writing the same sums
   for (Bucket& bucket : buckets_) {
-    TENON_TRY(Finish(bucket));
     if (bucket.shared.shared() && comm_.local_rank() != 0) continue;
     const BucketView& view = bucket.view;
     Tensor values(view.dtype, Shape{view.gradient_elements});
