@@ -27,6 +27,9 @@ class Describer {
   Describer(const Program& program, DeviceTarget& target)
       : state_(program.compilation()), graph_(program.graph()), target_(target) {
     plan_.arena_bytes = program.arena_bytes();
+    for (const graph::Update& update : graph_.updates) {
+      if (graph_.value(update.state).kind == ValueKind::kParameter) new_values_.insert(update.value);
+    }
   }
 
   StepPlan Run() {
@@ -43,10 +46,8 @@ class Describer {
   }
   // Does the node give parameters their new values?
   bool IsUpdate(const graph::Node& node) const {
-    return std::any_of(graph_.updates.begin(), graph_.updates.end(), [&](const graph::Update& update) {
-      return graph_.value(update.state).kind == ValueKind::kParameter &&
-             std::find(node.outputs.begin(), node.outputs.end(), update.value) != node.outputs.end();
-    });
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId out) { return new_values_.count(out) > 0; });
   }
 
   void CountVariables() {
@@ -107,6 +108,7 @@ class Describer {
   DeviceTarget& target_;
   StepPlan plan_;
   std::map<std::string, std::size_t> layer_of_;
+  std::set<ValueId> new_values_;  // of parameters
   std::set<ValueId> counted_;
 };
 

@@ -2,6 +2,9 @@
 // that a node produces lives in one arena. Offsets: largest first, each at the lowest place where no value that lives at
 // the same time stands (best fit by decreasing size).
 #include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <vector>
 
 #include "core/passes/pass.h"
 
@@ -13,6 +16,73 @@ using graph::Node;
 constexpr std::int64_t kAlign = 64;
 
 std::int64_t Aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+// What stands in the arena, in the order of offsets, in runs of neighbours: runs that live at other times than a new block are
+// passed over whole.
+class PlacedBlocks {
+ public:
+  struct Block {
+    std::int64_t offset, end;
+    int first, last;  // steps during which it is in use
+  };
+
+  // The lowest of the smallest gaps that take `bytes` between the blocks that live in [first, last], or the end.
+  std::int64_t FindPlace(std::int64_t bytes, int first, int last) const {
+    std::int64_t best = -1, best_gap = std::numeric_limits<std::int64_t>::max(), at = 0;
+    for (const Run& run : runs_) {
+      if (run.last < first || run.first > last) continue;
+      for (const Block& block : run.blocks) {
+        if (block.last < first || block.first > last) continue;
+        const std::int64_t gap = block.offset - at;
+        if (gap == bytes) return at;
+        if (gap > bytes && gap < best_gap) {
+          best = at;
+          best_gap = gap;
+        }
+        at = std::max(at, block.end);
+      }
+    }
+    return best >= 0 ? best : at;
+  }
+
+  void Add(const Block& block) {
+    const auto below = [](std::int64_t offset, const auto& other) { return offset < other.blocks.front().offset; };
+    auto run = std::upper_bound(runs_.begin(), runs_.end(), block.offset, below);
+    if (run != runs_.begin()) --run;
+    if (run == runs_.end()) run = runs_.insert(run, Run{});
+    const auto place = std::upper_bound(run->blocks.begin(), run->blocks.end(), block.offset,
+                                        [](std::int64_t offset, const Block& other) { return offset < other.offset; });
+    run->blocks.insert(place, block);
+    run->first = std::min(run->first, block.first);
+    run->last = std::max(run->last, block.last);
+    if (run->blocks.size() >= kMostInARun) Halve(run);
+  }
+
+ private:
+  static constexpr std::size_t kMostInARun = 128;
+
+  struct Run {
+    std::vector<Block> blocks;
+    int first = std::numeric_limits<int>::max(), last = -1;
+  };
+
+  void Halve(std::vector<Run>::iterator run) {
+    const std::vector<Block> blocks = std::move(run->blocks);
+    const auto middle = blocks.begin() + kMostInARun / 2;
+    *run = RunOf({blocks.begin(), middle});
+    runs_.insert(run + 1, RunOf({middle, blocks.end()}));
+  }
+  static Run RunOf(std::vector<Block> blocks) {
+    Run run{std::move(blocks)};
+    for (const Block& block : run.blocks) {
+      run.first = std::min(run.first, block.first);
+      run.last = std::max(run.last, block.last);
+    }
+    return run;
+  }
+
+  std::vector<Run> runs_;
+};
 
 class MemoryPlanner {
  public:
@@ -30,6 +100,7 @@ class MemoryPlanner {
       TENON_ASSIGN(plan_.bytes[Index(id)], state_.target->BytesOf(graph_.value(id).type, state_.LayoutOf(id)));
     }
     live_ = graph_.LiveNodes();
+    for (const graph::Update& update : graph_.updates) states_of_.emplace(update.value, update.state);
     FindLastReads();
     KeepBuckets();
     for (std::size_t at = 0; at < live_.size(); ++at) TENON_TRY(ShareMemory(static_cast<int>(at)));
@@ -93,8 +164,8 @@ class MemoryPlanner {
   }
 
   bool IsOwnState(ValueId state, ValueId output) const {
-    return std::any_of(graph_.updates.begin(), graph_.updates.end(),
-                       [&](const graph::Update& update) { return update.state == state && update.value == output; });
+    const auto [begin, end] = states_of_.equal_range(output);
+    return std::any_of(begin, end, [&](const auto& entry) { return entry.second == state; });
   }
 
   bool ReadTwice(const Node& node, ValueId root) const {
@@ -197,25 +268,11 @@ class MemoryPlanner {
     for (std::size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
     std::stable_sort(by_size.begin(), by_size.end(),
                      [&](std::size_t a, std::size_t b) { return blocks[a].bytes > blocks[b].bytes; });
-    std::vector<std::size_t> placed;  // sorted by offset
+    PlacedBlocks placed;
     for (const std::size_t index : by_size) {
       Block& block = blocks[index];
-      std::int64_t best = -1, best_gap = 0, at = 0;
-      for (const std::size_t other : placed) {
-        const Block& stands = blocks[other];
-        if (stands.last < block.first || stands.first > block.last) continue;
-        const std::int64_t gap = stands.offset - at;
-        if (gap >= block.bytes && (best < 0 || gap < best_gap)) {
-          best = at;
-          best_gap = gap;
-        }
-        at = std::max(at, stands.offset + stands.bytes);
-      }
-      block.offset = best >= 0 ? best : at;
-      const auto position =
-          std::upper_bound(placed.begin(), placed.end(), block.offset,
-                           [&](std::int64_t offset, std::size_t other) { return offset < blocks[other].offset; });
-      placed.insert(position, index);
+      block.offset = placed.FindPlace(block.bytes, block.first, block.last);
+      placed.Add({block.offset, block.offset + block.bytes, block.first, block.last});
     }
   }
 
@@ -223,10 +280,11 @@ class MemoryPlanner {
   Graph& graph_;
   MemoryPlan& plan_;
   std::vector<NodeId> live_;
-  std::vector<int> last_read_;          // by value
-  std::vector<int> node_reads_;         // by value: by nodes alone
-  std::vector<bool> in_bucket_;         // by value that owns memory: it is not in the arena
-  std::vector<int> last_read_of_root_;  // by value: through any of those that share its memory
+  std::unordered_multimap<ValueId, ValueId> states_of_;  // by the value that updates them
+  std::vector<int> last_read_;                           // by value
+  std::vector<int> node_reads_;                          // by value: by nodes alone
+  std::vector<bool> in_bucket_;                          // by value that owns memory: it is not in the arena
+  std::vector<int> last_read_of_root_;                   // by value: through any of those that share its memory
 };
 
 }  // namespace
