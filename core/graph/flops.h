@@ -6,9 +6,8 @@
 
 namespace tenon::graph {
 
-// Floating-point operations of one run of a node whose shapes are known: two for a multiply-add of products,
-// convolutions and attention; one per element of the larger side for everything else; none for operators that only move
-// elements. A fused operator counts as what it replaced, its gradient twice that. -1: a dim is not known.
+// Floating-point operations of one run of a node whose shapes are known, as its operator counts them (OpDef::Flops). A fused
+// operator counts as what it replaced, its gradient twice that. -1: a dim is not known.
 std::int64_t FlopsOf(const Graph& graph, const Node& node);
 
 }  // namespace tenon::graph

@@ -146,4 +146,12 @@ inline OpDef& AttentionAttributes(OpDef& def) {
   return def.Attr("heads", 0).Attr("causal", 0).OptionalAttr("scale", AttrType::kFloat).Attr("dropout", 0.0);
 }
 
+// Of `products` matrix products (scores, values, and their gradients); queries are input `q`, keys and values follow.
+inline Dim AttentionFlops(const FlopArgs& args, std::size_t q, std::int64_t products) {
+  if (args.input(q) == nullptr) return 0;
+  const auto dims = AttentionDimsOf(args.attrs, *args.input(q), args.input(q + 1), args.input(q + 2));
+  if (!dims.ok()) return 0;
+  return Dim(products) * dims->batch * dims->heads * dims->queries * dims->keys * (dims->width + dims->value_width);
+}
+
 }  // namespace tenon

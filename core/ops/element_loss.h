@@ -89,6 +89,7 @@ inline Status DifferenceLossGradient(GradBuilder& b, GradArgs& args, std::string
 // The signatures that these losses and their gradients have in common.
 inline OpDef& DefineElementLoss(OpRegistry& ops, const char* type) {
   return ops.DefineTenon(type)
+      .InLowPrecision(LowPrecision::kNever)
       .Input("predictions", kFloatingTypes)
       .Input("targets", kFloatingTypes)
       .Output("loss")

@@ -129,6 +129,17 @@ Status CheckCounts(const ValueType& type, const char* what, std::size_t index) {
 
 }  // namespace
 
+Dim OpDef::Flops(const FlopArgs& args) const {
+  if (flops_) return flops_(args);
+  Dim most = 0;
+  for (const auto operands : {args.inputs, args.outputs}) {
+    for (const SymShape* shape : operands) {
+      if (shape != nullptr) most = Max(most, shape->Elements());
+    }
+  }
+  return most;
+}
+
 Result<std::vector<ValueType>> OpDef::InferOutputs(const Attributes& attrs, std::span<const ValueType> inputs,
                                                    std::span<const Tensor* const> constants,
                                                    std::size_t outputs) const {

@@ -83,9 +83,28 @@ struct ReferenceArgs {
   bool wants(std::size_t i) const { return i < outputs.size() && outputs[i].defined(); }
 };
 
+// What an operator does in a run of mixed precision.
+enum class LowPrecision {
+  kFollows,      // computes in what its operands were computed in
+  kGains,        // a product: much faster when its operands are short, and summed in float32 all the same
+  kMovesOnly,    // only moves elements: exact in any precision
+  kLosesDigits,  // has a wide range, or many terms in a sum
+  kNormalizes,   // loses digits, and stays in float32 also where everything else is short
+  kNever,        // always float32: losses, and quantised operators, whose scales stay as they were chosen
+};
+
+// The shapes of a node's operands.
+struct FlopArgs {
+  const Attributes& attrs;
+  std::span<const SymShape*const> inputs, outputs;  // null: absent
+  const SymShape* input(std::size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }
+  const SymShape* output(std::size_t i) const { return i < outputs.size() ? outputs[i] : nullptr; }
+};
+
 // Functions, not function pointers: operators that come from plugins are adapted with closures.
 using InferFn = std::function<Status(InferContext&)>;
 using ReferenceFn = std::function<Status(const ReferenceArgs&)>;
+using FlopsFn = std::function<Dim(const FlopArgs&)>;
 using GradientFn = std::function<Status(GradBuilder&, GradArgs&)>;
 
 // Everything an operator means: signature, shape and type rule, gradient, plain reference kernel. Built with the chained
@@ -153,6 +172,15 @@ class OpDef {
     from_shapes_ = true;
     return *this;
   }
+  OpDef& InLowPrecision(LowPrecision effect) {
+    low_precision_ = effect;
+    return *this;
+  }
+  // Floating-point operations of one run; without it, one for each element of the largest operand. See core/ops/flops.h.
+  OpDef& Flops(FlopsFn fn) {
+    flops_ = std::move(fn);
+    return *this;
+  }
   // Output may be written over input (same element count and dtype). `must`: the output is the input's storage.
   OpDef& InPlace(int output, int input, bool must = false) {
     in_place_.push_back({output, input, must});
@@ -193,6 +221,8 @@ class OpDef {
   bool elementwise() const { return elementwise_; }
   bool random() const { return random_; }
   bool from_shapes() const { return from_shapes_; }
+  LowPrecision low_precision() const { return low_precision_; }
+  Dim Flops(const FlopArgs& args) const;
   bool differentiable() const { return gradient_ != nullptr; }
   bool no_gradient() const { return no_gradient_; }
   const GradientFn& gradient() const { return gradient_; }
@@ -219,6 +249,8 @@ class OpDef {
   ReferenceFn reference_;
   GradientFn gradient_;
   bool no_gradient_ = false, elementwise_ = false, random_ = false, view_ = false, from_shapes_ = false;
+  FlopsFn flops_;
+  LowPrecision low_precision_ = LowPrecision::kFollows;
 };
 
 // The newest opset of ONNX whose changes the definitions follow.

@@ -64,10 +64,11 @@ Shape KeptShape(const Shape& shape, const std::vector<int>& axes) {
 }
 
 void DefineReduction(OpRegistry& ops, const char* type, TypeSet types, int axes_input_since, ReduceFn reduce,
-                     GradientFn gradient) {
+                     GradientFn gradient, LowPrecision effect) {
   const auto define = [&](int since, bool axes_are_input) -> OpDef& {
     return ops.Define(type)
         .Since(since)
+        .InLowPrecision(effect)
         .Input("data", types)
         .Output("reduced")
         .Attr("keepdims", 1)

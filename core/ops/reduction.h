@@ -31,10 +31,10 @@ void ForEachReduced(const Shape& input, const std::vector<int>& axes, Fn fn) {
 }
 
 // Defines both forms of a reduction of ONNX: axes are an attribute since opset 1, input 1 since `axes_input_since`. `reduce`
-// fills output 0 from input 0 and the sorted axes.
+// fills output 0 from input 0 and the sorted axes. `effect`: most reductions add many terms.
 using ReduceFn = Status (*)(const ReferenceArgs& args, const std::vector<int>& axes);
 void DefineReduction(OpRegistry& ops, const char* type, TypeSet types, int axes_input_since, ReduceFn reduce,
-                     GradientFn gradient);
+                     GradientFn gradient, LowPrecision effect = LowPrecision::kLosesDigits);
 
 // `value`, which has the shape of the node's output, with 1 in place of every reduced axis.
 Value KeptForm(GradBuilder& builder, const GradArgs& args, Value value);

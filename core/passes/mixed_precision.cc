@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "core/base/text.h"
@@ -21,59 +19,25 @@ enum class Rule {
   kFollow,  // takes what the operator before gave; constants and parameters are converted to it
 };
 
-// The names below are those of ONNX and of Tenon; the same name in another domain means nothing.
-bool IsOurs(const Node& node) { return node.domain.empty() || node.domain == "tenon"; }
-
-template <std::size_t kCount>
-bool IsOneOf(const std::array<std::string_view, kCount>& names, const Node& node) {
-  return IsOurs(node) && std::find(names.begin(), names.end(), node.type) != names.end();
-}
-
-bool IsProduct(const Node& node) {
-  static constexpr std::array<std::string_view, 7> kTypes = {
-      "Conv", "ConvTranspose", "MatMul", "Gemm", "PRelu", "Attention", "ScaledDotProductAttention"};
-  return IsOneOf(kTypes, node);
-}
-bool IsNormalization(const Node& node) { return IsOurs(node) && node.type.find("Normalization") != std::string::npos; }
-// Its scales stay as they were chosen.
-bool IsQuantized(const Node& node) {
-  static constexpr std::array<std::string_view, 4> kTypes = {"QuantizeLinear", "DequantizeLinear", "QLinearMatMul",
-                                                             "QLinearConv"};
-  return IsOneOf(kTypes, node);
-}
-bool IsLoss(const Node& node) { return IsOurs(node) && node.type.ends_with("Loss"); }
-// Only moves elements: exact in any precision.
-bool IsMovement(const Node& node) {
-  static constexpr std::array<std::string_view, 16> kTypes = {
-      "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Slice",        "Split",
-      "Gather",  "Expand",  "Tile",      "MaxPool", "Pad",       "Concat",   "DepthToSpace", "SpaceToDepth"};
-  return IsOneOf(kTypes, node);
-}
-// Loses digits in a low precision: wide range, or many terms in a sum.
-bool IsSensitive(const Node& node) {
-  static constexpr std::array<std::string_view, 13> kTypes = {
-      "Pow",    "Exp",        "Log",       "Reciprocal", "Softplus", "Softmax",          "LogSoftmax",
-      "CumSum", "ReduceProd", "ReduceSum", "ReduceMean", "ReduceL2", "GlobalAveragePool"};
-  return IsOneOf(kTypes, node) || IsNormalization(node);
-}
-
 Rule RuleOf(const Precision& precision, const Node& node) {
   for (const std::string& pattern : precision.keep) {
     if (MatchesGlob(pattern, node.name) || MatchesGlob(pattern + ".*", node.name) || pattern == node.type)
       return Rule::kFull;
   }
-  if (IsLoss(node) || IsQuantized(node)) return Rule::kFull;
+  const LowPrecision effect = node.def->low_precision();
+  const bool product = effect == LowPrecision::kGains, normalizes = effect == LowPrecision::kNormalizes;
+  if (effect == LowPrecision::kNever) return Rule::kFull;
   switch (precision.level) {
     case Level::kO1:
-      if (IsProduct(node) || node.type == "Relu") return Rule::kLow;
-      return IsMovement(node) ? Rule::kFollow : Rule::kFull;
+      if (product || node.type == "Relu") return Rule::kLow;
+      return effect == LowPrecision::kMovesOnly ? Rule::kFollow : Rule::kFull;
     case Level::kO2:
-      return IsNormalization(node) ? Rule::kFull : Rule::kLow;
+      return normalizes ? Rule::kFull : Rule::kLow;
     case Level::kO3:
       return Rule::kLow;
     case Level::kAuto:
-      if (IsProduct(node)) return Rule::kLow;
-      return IsSensitive(node) ? Rule::kFull : Rule::kFollow;
+      if (product) return Rule::kLow;
+      return normalizes || effect == LowPrecision::kLosesDigits ? Rule::kFull : Rule::kFollow;
     case Level::kO0:
       break;
   }

@@ -124,6 +124,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_batch_normalization(OpRegistry& ops) {
   ops.Define("BatchNormalization")
+      .InLowPrecision(LowPrecision::kNormalizes)
       .Since(7)
       .Input("X", kFloatingTypes)
       .Input("scale", kFloatingTypes, "T1")
@@ -136,6 +137,7 @@ void DefineOp_batch_normalization(OpRegistry& ops) {
       .Infer([](InferContext& context) { return Infer(context, false); })
       .Reference([](const ReferenceArgs& args) { return Reference(args, false); });
   ops.Define("BatchNormalization")
+      .InLowPrecision(LowPrecision::kNormalizes)
       .Since(14)
       .Input("X", kFloatingTypes)
       .Input("scale", kFloatingTypes, "T1")

@@ -2,6 +2,7 @@
 // X != 0; a float beyond the range of an integer dtype has no defined result. ONNX Cast, since opset 6.
 #include <cstring>
 
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -35,6 +36,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_cast(OpRegistry& ops) {
   ops.Define("Cast")
+      .Flops(NoFlops)
       .Since(6)
       .Input("input", kAllTypes)
       .Output("output")

@@ -1,6 +1,7 @@
 // Concat(X1, X2, ..; axis): the inputs one behind the other along axis. ONNX Concat, since opset 4.
 #include <cstring>
 
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -59,6 +60,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_concat(OpRegistry& ops) {
   ops.Define("Concat")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Since(4)
       .VariadicInput("inputs", kAllTypes)
       .Output("concat_result")

@@ -2,6 +2,7 @@
 // are float32, integers int64. ONNX Constant: a tensor since opset 1, the other forms since opset 12 (texts are not).
 #include <cstring>
 
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -53,12 +54,14 @@ Status Reference(const ReferenceArgs& args) {
 
 void DefineOp_constant(OpRegistry& ops) {
   ops.Define("Constant")
+      .Flops(NoFlops)
       .Output("output")
       .RequiredAttr("value", AttrType::kTensor)
       .NoGradient()
       .Infer(Infer)
       .Reference(Reference);
   ops.Define("Constant")
+      .Flops(NoFlops)
       .Since(12)
       .Output("output")
       .OptionalAttr("value", AttrType::kTensor)

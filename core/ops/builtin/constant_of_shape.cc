@@ -2,6 +2,7 @@
 // ONNX ConstantOfShape, since opset 9.
 #include <cstring>
 
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -48,6 +49,7 @@ Status Reference(const ReferenceArgs& args) {
 
 void DefineOp_constant_of_shape(OpRegistry& ops) {
   ops.Define("ConstantOfShape")
+      .Flops(NoFlops)
       .Since(9)
       .Input("input", {DType::kI64}, "T1")
       .Output("output")

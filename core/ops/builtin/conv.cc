@@ -2,6 +2,7 @@
 // is the group of output channel m; positions in the padding count as 0. X is [N, C, D1 ..], W is [M, C/group, k1 ..],
 // one to three spatial axes. ONNX Conv, since opset 1.
 #include "core/ops/conv.h"
+#include "core/ops/flops.h"
 
 namespace tenon {
 namespace {
@@ -69,6 +70,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_conv(OpRegistry& ops) {
   OpDef& op = ops.Define("Conv")
+                  .Flops([](const FlopArgs& args) { return ConvFlops(args.output(0), args.input(1)); })
+                  .InLowPrecision(LowPrecision::kGains)
                   .Input("X", kFloatingTypes)
                   .Input("W", kFloatingTypes)
                   .OptionalInput("B", kFloatingTypes)

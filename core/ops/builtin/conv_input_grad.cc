@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/ops/conv.h"
+#include "core/ops/flops.h"
 
 namespace tenon {
 namespace {
@@ -66,6 +67,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_conv_input_grad(OpRegistry& ops) {
   ops.DefineTenon("ConvInputGrad")
+      .Flops([](const FlopArgs& args) { return ConvFlops(args.input(0), args.input(1)); })
       .Input("dY", kFloatingTypes)
       .Input("W", kFloatingTypes)
       .Output("dX")

@@ -1,6 +1,7 @@
 // ConvInteger(x, w, x_zero_point, w_zero_point): the int32 convolution of x - x_zero_point with w - w_zero_point, as Conv
 // of 8-bit operands; padding counts as x_zero_point. The zero point of w is one number or one an output channel. ONNX
 // ConvInteger, since opset 10.
+#include "core/ops/flops.h"
 #include "core/ops/quantized_product.h"
 
 namespace tenon {
@@ -27,6 +28,7 @@ Status Reference(const ReferenceArgs& args) {
 
 void DefineOp_conv_integer(OpRegistry& ops) {
   OpDef& op = ops.Define("ConvInteger")
+                  .Flops([](const FlopArgs& args) { return ConvFlops(args.output(0), args.input(1)); })
                   .Since(10)
                   .Input("x", kByteTypes, "T1")
                   .Input("w", kByteTypes, "T2")

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/ops/conv.h"
+#include "core/ops/flops.h"
 
 namespace tenon {
 namespace {
@@ -182,6 +183,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_conv_transpose(OpRegistry& ops) {
   OpDef& op = ops.Define("ConvTranspose")
+                  .Flops([](const FlopArgs& args) { return ConvFlops(args.input(0), args.input(1)); })
+                  .InLowPrecision(LowPrecision::kGains)
                   .Input("X", kFloatingTypes)
                   .Input("W", kFloatingTypes)
                   .OptionalInput("B", kFloatingTypes)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/ops/conv.h"
+#include "core/ops/flops.h"
 
 namespace tenon {
 namespace {
@@ -105,6 +106,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_conv_weight_grad(OpRegistry& ops) {
   ops.DefineTenon("ConvWeightGrad")
+      .Flops([](const FlopArgs& args) { return ConvFlops(args.input(1), args.output(0)); })
       .Input("X", kFloatingTypes)
       .Input("dY", kFloatingTypes)
       .Output("dW")

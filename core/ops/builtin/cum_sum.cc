@@ -59,6 +59,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_cum_sum(OpRegistry& ops) {
   ops.Define("CumSum")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(11)
       .Input("x", kSumTypes)
       .Input("axis", kIndexTypes, "T2")

@@ -1,6 +1,7 @@
 // DepthToSpace(X; blocksize, mode = DCR): [N, C b b, H, W] -> [N, C, H b, W b]; the channels hold blocks of b x b positions,
 // ordered (row, column, C) for DCR and (C, row, column) for CRD. ONNX DepthToSpace, since opset 1; mode since opset 11.
 #include "core/ops/blocks.h"
+#include "core/ops/flops.h"
 
 namespace tenon {
 namespace {
@@ -36,6 +37,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 void DefineOp_depth_to_space(OpRegistry& ops) {
   const auto define = [&](int since) -> OpDef& {
     return ops.Define("DepthToSpace")
+        .Flops(NoFlops)
+        .InLowPrecision(LowPrecision::kMovesOnly)
         .Since(since)
         .Input("input", kAllTypes)
         .Output("output")

@@ -44,6 +44,7 @@ Status Reference(const ReferenceArgs& args) {
 void DefineOp_dequantize_linear(OpRegistry& ops) {
   constexpr TypeSet kQuantized = {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kI32};
   ops.Define("DequantizeLinear")
+      .InLowPrecision(LowPrecision::kNever)
       .Since(10)
       .Input("x", kQuantized)
       .Input("x_scale", {DType::kF16, DType::kBF16, DType::kF32}, "T2")

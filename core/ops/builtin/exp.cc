@@ -20,6 +20,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_exp(OpRegistry& ops) {
   ops.Define("Exp")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(6)
       .Input("X", kFloatingTypes)
       .Output("Y")

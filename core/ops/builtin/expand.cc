@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/ops/broadcast.h"
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -37,6 +38,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_expand(OpRegistry& ops) {
   ops.Define("Expand")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Since(8)
       .Input("input", kAllTypes)
       .Input("shape", {DType::kI64}, "shape")

@@ -1,4 +1,5 @@
 // Flatten(X; axis = 1): X as a matrix [product of dims before axis, product of the rest]. ONNX Flatten, since opset 1.
+#include "core/ops/flops.h"
 #include "core/ops/view.h"
 
 namespace tenon {
@@ -20,6 +21,8 @@ Status Infer(InferContext& context) {
 
 void DefineOp_flatten(OpRegistry& ops) {
   ops.Define("Flatten")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Input("input", kAllTypes)
       .Output("output")
       .Attr("axis", 1)

@@ -2,6 +2,7 @@
 // output has the shape of X with `axis` replaced by the shape of indices. ONNX Gather, since opset 1.
 #include <cstring>
 
+#include "core/ops/flops.h"
 #include "core/ops/gather.h"
 
 namespace tenon {
@@ -50,6 +51,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_gather(OpRegistry& ops) {
   ops.Define("Gather")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Input("data", kAllTypes)
       .Input("indices", kIndexTypes, "Tind")
       .Output("output")

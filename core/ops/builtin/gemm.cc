@@ -1,5 +1,6 @@
 // Gemm(A, B, C) = alpha * A' B' + beta * C, matrices; A' is A or its transpose (transA), B' likewise; C broadcasts to
 // [M, N]. ONNX Gemm, since opset 7.
+#include "core/ops/flops.h"
 #include "core/ops/matrix_product.h"
 
 namespace tenon {
@@ -71,6 +72,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_gemm(OpRegistry& ops) {
   ops.Define("Gemm")
+      .Flops(ProductFlops)
+      .InLowPrecision(LowPrecision::kGains)
       .Since(7)
       .Input("A", kTypes)
       .Input("B", kTypes)

@@ -46,6 +46,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_global_average_pool(OpRegistry& ops) {
   ops.Define("GlobalAveragePool")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Input("X", kFloatingTypes)
       .Output("Y")
       .Infer(Infer)

@@ -35,6 +35,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 OpDef& Define(OpRegistry& ops, int since) {
   return ops.Define("GroupNormalization")
+      .InLowPrecision(LowPrecision::kNormalizes)
       .Since(since)
       .Input("X", kFloatingTypes)
       .Input("scale", kFloatingTypes)

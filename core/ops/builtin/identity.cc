@@ -1,4 +1,5 @@
 // Identity(X) = X. ONNX Identity, since opset 1.
+#include "core/ops/flops.h"
 #include "core/ops/view.h"
 
 namespace tenon {
@@ -13,6 +14,8 @@ Status Gradient(GradBuilder&, GradArgs& args) {
 
 void DefineOp_identity(OpRegistry& ops) {
   ops.Define("Identity")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Input("X", kAllTypes)
       .Output("Y")
       .Elementwise()

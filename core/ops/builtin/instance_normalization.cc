@@ -41,6 +41,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_instance_normalization(OpRegistry& ops) {
   ops.Define("InstanceNormalization")
+      .InLowPrecision(LowPrecision::kNormalizes)
       .Since(6)
       .Input("input", kFloatingTypes)
       .Input("scale", kFloatingTypes)

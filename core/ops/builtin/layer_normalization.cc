@@ -74,6 +74,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_layer_normalization(OpRegistry& ops) {
   ops.Define("LayerNormalization")
+      .InLowPrecision(LowPrecision::kNormalizes)
       .Since(17)
       .Input("X", kFloatingTypes)
       .Input("Scale", kFloatingTypes)

@@ -20,6 +20,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_log(OpRegistry& ops) {
   ops.Define("Log")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(6)
       .Input("X", kFloatingTypes)
       .Output("Y")

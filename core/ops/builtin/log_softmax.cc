@@ -33,6 +33,7 @@ GradientFn Gradient(bool flattened) {
 
 void DefineOp_log_softmax(OpRegistry& ops) {
   ops.Define("LogSoftmax")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(1)
       .Input("input", kFloatingTypes)
       .Output("output")
@@ -42,6 +43,7 @@ void DefineOp_log_softmax(OpRegistry& ops) {
       .Reference([](const ReferenceArgs& args) { return Reference(args, true); })
       .Gradient(Gradient(true));
   ops.Define("LogSoftmax")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(13)
       .Input("input", kFloatingTypes)
       .Output("output")

@@ -1,5 +1,6 @@
 // MatMul(A, B): the matrix product of numpy.matmul. Leading dims broadcast as batches; a vector is a row on the left, a
 // column on the right, and its dimension vanishes. ONNX MatMul, since opset 1.
+#include "core/ops/flops.h"
 #include "core/ops/matrix_product.h"
 
 namespace tenon {
@@ -86,6 +87,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_mat_mul(OpRegistry& ops) {
   ops.Define("MatMul")
+      .Flops(ProductFlops)
+      .InLowPrecision(LowPrecision::kGains)
       .Input("A", kTypes)
       .Input("B", kTypes)
       .Output("Y")

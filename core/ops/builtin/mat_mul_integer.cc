@@ -1,5 +1,6 @@
 // MatMulInteger(A, B, a_zero_point, b_zero_point): the int32 product (A - a_zero_point) (B - b_zero_point), as MatMul of
 // 8-bit operands whose zero points are one number, one a row of A, one a column of B. ONNX MatMulInteger, since opset 10.
+#include "core/ops/flops.h"
 #include "core/ops/quantized_product.h"
 
 namespace tenon {
@@ -26,6 +27,7 @@ Status Reference(const ReferenceArgs& args) {
 
 void DefineOp_mat_mul_integer(OpRegistry& ops) {
   ops.Define("MatMulInteger")
+      .Flops(ProductFlops)
       .Since(10)
       .Input("A", kByteTypes, "T1")
       .Input("B", kByteTypes, "T2")

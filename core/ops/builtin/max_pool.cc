@@ -77,6 +77,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_max_pool(OpRegistry& ops) {
   OpDef& op = ops.Define("MaxPool")
+                  .InLowPrecision(LowPrecision::kMovesOnly)
                   .Input("X", kTypes)
                   .Output("Y")
                   .OptionalOutput("Indices")

@@ -58,6 +58,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_negative_log_likelihood_loss(OpRegistry& ops) {
   ops.Define("NegativeLogLikelihoodLoss")
+      .InLowPrecision(LowPrecision::kNever)
       .Since(12)
       .Input("input", kFloatingTypes)
       .Input("target", kIndexTypes, "target")

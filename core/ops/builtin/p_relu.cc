@@ -40,6 +40,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_p_relu(OpRegistry& ops) {
   ops.Define("PRelu")
+      .InLowPrecision(LowPrecision::kGains)
       .Since(7)
       .Input("X", kTypes)
       .Input("slope", kTypes)

@@ -2,6 +2,7 @@
 // where negative). Added elements are constant_value (mode constant, default 0), mirrored about the border (reflect) or
 // the border itself (edge). ONNX Pad: attributes since opset 2, inputs since opset 11 (axes 18). Mode wrap is refused.
 #include "core/ops/broadcast.h"
+#include "core/ops/flops.h"
 #include "core/ops/padding.h"
 
 namespace tenon {
@@ -95,6 +96,8 @@ Status Grad(GradBuilder& b, GradArgs& args, Value pads, Value axes) {
 
 void DefineOp_pad(OpRegistry& ops) {
   ops.Define("Pad")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Since(2)
       .Input("data", kFloatingTypes)
       .Output("output")
@@ -105,6 +108,8 @@ void DefineOp_pad(OpRegistry& ops) {
       .Reference(FromAttributes)
       .Gradient([](GradBuilder& b, GradArgs& args) { return Grad(b, args, b.Ints(args.attrs.Ints("pads")), {}); });
   ops.Define("Pad")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Since(11)
       .Input("data", kAllTypes)
       .Input("pads", {DType::kI64}, "pads")

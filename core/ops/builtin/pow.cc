@@ -68,6 +68,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_pow(OpRegistry& ops) {
   ops.Define("Pow")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(7)
       .Input("X", kNumericTypes)
       .Input("Y", kNumericTypes, "T1")

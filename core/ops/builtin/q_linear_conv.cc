@@ -2,6 +2,7 @@
 // 8-bit operands stand for, quantised: y = saturate(round((sum (x - zx)(w - zw) + B) * (x_scale * w_scale / y_scale)) +
 // zy), halves rounded to even; padding counts as x_zero_point. Scale and zero point of w are one number or one an output
 // channel, all others one. ONNX QLinearConv, since opset 10.
+#include "core/ops/flops.h"
 #include "core/ops/quantized_product.h"
 
 namespace tenon {
@@ -42,6 +43,8 @@ Status Reference(const ReferenceArgs& args) {
 void DefineOp_q_linear_conv(OpRegistry& ops) {
   constexpr TypeSet kScale = {DType::kF32};
   OpDef& op = ops.Define("QLinearConv")
+                  .Flops([](const FlopArgs& args) { return ConvFlops(args.output(0), args.input(3)); })
+                  .InLowPrecision(LowPrecision::kNever)
                   .Since(10)
                   .Input("x", kByteTypes, "T1")
                   .Input("x_scale", kScale, "")

@@ -2,6 +2,7 @@
 // operands stand for, quantised: y = saturate(round(sum (a - za)(b - zb) * (a_scale * b_scale / y_scale)) + zy), halves
 // rounded to even. Scale and zero point of a are one number or one a row, of b one or one a column, of y one. ONNX
 // QLinearMatMul, since opset 10, with float32 scales.
+#include "core/ops/flops.h"
 #include "core/ops/quantized_product.h"
 
 namespace tenon {
@@ -41,6 +42,8 @@ Status Reference(const ReferenceArgs& args) {
 void DefineOp_q_linear_mat_mul(OpRegistry& ops) {
   constexpr TypeSet kScale = {DType::kF32};
   ops.Define("QLinearMatMul")
+      .Flops(ProductFlops)
+      .InLowPrecision(LowPrecision::kNever)
       .Since(10)
       .Input("a", kByteTypes, "T1")
       .Input("a_scale", kScale, "")

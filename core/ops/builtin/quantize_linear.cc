@@ -65,6 +65,7 @@ Status Reference(const ReferenceArgs& args) {
 void DefineOp_quantize_linear(OpRegistry& ops) {
   constexpr TypeSet kFloats = {DType::kF16, DType::kBF16, DType::kF32};
   ops.Define("QuantizeLinear")
+      .InLowPrecision(LowPrecision::kNever)
       .Since(10)
       .Input("x", kFloats | TypeSet{DType::kI32}, "T1")
       .Input("y_scale", kFloats, "")

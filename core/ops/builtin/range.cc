@@ -2,6 +2,7 @@
 // numbers. ONNX Range, since opset 11.
 #include <cmath>
 
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -67,6 +68,7 @@ Status Reference(const ReferenceArgs& args) {
 
 void DefineOp_range(OpRegistry& ops) {
   ops.Define("Range")
+      .Flops(NoFlops)
       .Since(11)
       .Input("start", kRangeTypes)
       .Input("limit", kRangeTypes)

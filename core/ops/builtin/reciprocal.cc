@@ -19,6 +19,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_reciprocal(OpRegistry& ops) {
   ops.Define("Reciprocal")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(6)
       .Input("X", kFloatingTypes)
       .Output("Y")

@@ -56,6 +56,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_reduce_mean(OpRegistry& ops) {
   ops.Define("ReduceMean")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(1)
       .Input("data", kNumericTypes)
       .Output("reduced")
@@ -65,6 +66,7 @@ void DefineOp_reduce_mean(OpRegistry& ops) {
       .Reference([](const ReferenceArgs& args) { return Mean(args, false); })
       .Gradient(Gradient);
   ops.Define("ReduceMean")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(18)
       .Input("data", kNumericTypes)
       .OptionalInput("axes", {DType::kI64}, "axes")

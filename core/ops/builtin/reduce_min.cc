@@ -41,6 +41,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 }  // namespace
 
-void DefineOp_reduce_min(OpRegistry& ops) { DefineReduction(ops, "ReduceMin", kAllTypes, 18, Min, Gradient); }
+void DefineOp_reduce_min(OpRegistry& ops) {
+  DefineReduction(ops, "ReduceMin", kAllTypes, 18, Min, Gradient, LowPrecision::kFollows);
+}
 
 }  // namespace tenon

@@ -34,6 +34,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_reduce_sum(OpRegistry& ops) {
   ops.Define("ReduceSum")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(1)
       .Input("data", kNumericTypes)
       .Output("reduced")
@@ -43,6 +44,7 @@ void DefineOp_reduce_sum(OpRegistry& ops) {
       .Reference([](const ReferenceArgs& args) { return Sum(args, false); })
       .Gradient(Gradient);
   ops.Define("ReduceSum")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(13)
       .Input("data", kNumericTypes)
       .OptionalInput("axes", {DType::kI64}, "axes")

@@ -1,6 +1,7 @@
 // Reshape(X, shape): the elements of X in row-major order under another shape. In `shape`, -1 stands for what is left,
 // and 0 copies the dimension of X at that place (with allowzero = 1 it is an empty dimension). ONNX Reshape, since
 // opset 5.
+#include "core/ops/flops.h"
 #include "core/ops/view.h"
 
 namespace tenon {
@@ -71,6 +72,8 @@ Status Infer(InferContext& context) {
 
 void DefineOp_reshape(OpRegistry& ops) {
   ops.Define("Reshape")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Since(5)
       .Input("data", kAllTypes)
       .Input("shape", {DType::kI64}, "shape")

@@ -47,6 +47,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_rms_normalization(OpRegistry& ops) {
   ops.Define("RMSNormalization")
+      .InLowPrecision(LowPrecision::kNormalizes)
       .Since(23)
       .Input("X", kFloatingTypes)
       .Input("scale", kFloatingTypes)

@@ -121,6 +121,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_scaled_dot_product_attention(OpRegistry& ops) {
   AttentionAttributes(ops.DefineTenon("ScaledDotProductAttention")
+                          .Flops([](const FlopArgs& args) { return AttentionFlops(args, 0, 2); })
+                          .InLowPrecision(LowPrecision::kGains)
                           .Input("Q", kFloatingTypes)
                           .OptionalInput("K", kFloatingTypes)
                           .OptionalInput("V", kFloatingTypes)

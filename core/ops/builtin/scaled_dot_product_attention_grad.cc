@@ -96,6 +96,7 @@ Status Reference(const ReferenceArgs& args) {
 
 void DefineOp_scaled_dot_product_attention_grad(OpRegistry& ops) {
   AttentionAttributes(ops.DefineTenon("ScaledDotProductAttentionGrad")
+                          .Flops([](const FlopArgs& args) { return AttentionFlops(args, 4, 5); })
                           .Input("dY", kFloatingTypes)
                           .Input("Y", kFloatingTypes)
                           .Input("LogSumExp", kFloatingTypes, "saved")

@@ -2,6 +2,7 @@
 // count from the end, both are clamped. ONNX Shape, since opset 1; start and end since opset 15.
 #include <algorithm>
 
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -36,6 +37,7 @@ Status Reference(const ReferenceArgs& args) {
 void DefineOp_shape(OpRegistry& ops) {
   const auto define = [&](int since) -> OpDef& {
     return ops.Define("Shape")
+        .Flops(NoFlops)
         .Since(since)
         .Input("data", kAllTypes)
         .Output("shape")

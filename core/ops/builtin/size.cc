@@ -1,4 +1,5 @@
 // Size(X) -> int64 scalar: how many elements X has. ONNX Size, since opset 1.
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -18,6 +19,7 @@ Status Reference(const ReferenceArgs& args) {
 
 void DefineOp_size(OpRegistry& ops) {
   ops.Define("Size")
+      .Flops(NoFlops)
       .Input("data", kAllTypes)
       .Output("size")
       .FromShapes()

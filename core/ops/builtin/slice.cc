@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/ops/broadcast.h"
+#include "core/ops/flops.h"
 #include "core/ops/slicing.h"
 
 namespace tenon {
@@ -86,6 +87,8 @@ Status GradientFromAttributes(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_slice(OpRegistry& ops) {
   ops.Define("Slice")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Since(1)
       .Input("data", kAllTypes)
       .Output("output")
@@ -100,6 +103,8 @@ void DefineOp_slice(OpRegistry& ops) {
       })
       .Gradient(GradientFromAttributes);
   ops.Define("Slice")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Since(10)
       .Input("data", kAllTypes)
       .Input("starts", kIndexTypes, "Tind")

@@ -9,6 +9,7 @@ namespace tenon {
 
 void DefineOp_smoothed_cross_entropy_loss(OpRegistry& ops) {
   ops.DefineTenon("SmoothedCrossEntropyLoss")
+      .InLowPrecision(LowPrecision::kNever)
       .Input("scores", kFloatingTypes)
       .Input("labels", kIndexTypes, "labels")
       .OptionalInput("weights", kFloatingTypes)

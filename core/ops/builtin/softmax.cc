@@ -32,6 +32,7 @@ GradientFn Gradient(bool flattened) {
 
 void DefineOp_softmax(OpRegistry& ops) {
   ops.Define("Softmax")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(1)
       .Input("input", kFloatingTypes)
       .Output("output")
@@ -41,6 +42,7 @@ void DefineOp_softmax(OpRegistry& ops) {
       .Reference([](const ReferenceArgs& args) { return Reference(args, true); })
       .Gradient(Gradient(true));
   ops.Define("Softmax")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Since(13)
       .Input("input", kFloatingTypes)
       .Output("output")

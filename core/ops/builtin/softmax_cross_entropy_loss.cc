@@ -8,6 +8,7 @@ namespace tenon {
 
 void DefineOp_softmax_cross_entropy_loss(OpRegistry& ops) {
   ops.Define("SoftmaxCrossEntropyLoss")
+      .InLowPrecision(LowPrecision::kNever)
       .Since(12)
       .Input("scores", kFloatingTypes)
       .Input("labels", kIndexTypes, "labels")

@@ -19,6 +19,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_softplus(OpRegistry& ops) {
   ops.Define("Softplus")
+      .InLowPrecision(LowPrecision::kLosesDigits)
       .Input("X", kFloatingTypes)
       .Output("Y")
       .Elementwise()

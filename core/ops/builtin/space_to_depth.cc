@@ -1,6 +1,7 @@
 // SpaceToDepth(X; blocksize): [N, C, H b, W b] -> [N, C b b, H, W]; blocks of b x b positions become channels, ordered (row,
 // column, C). ONNX SpaceToDepth, since opset 1.
 #include "core/ops/blocks.h"
+#include "core/ops/flops.h"
 
 namespace tenon {
 namespace {
@@ -32,6 +33,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_space_to_depth(OpRegistry& ops) {
   ops.Define("SpaceToDepth")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Input("input", kAllTypes)
       .Output("output")
       .RequiredAttr("blocksize", AttrType::kInt)

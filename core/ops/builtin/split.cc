@@ -3,6 +3,7 @@
 // attribute since opset 2, an input since opset 13.
 #include <cstring>
 
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -88,6 +89,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_split(OpRegistry& ops) {
   ops.Define("Split")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Since(2)
       .Input("input", kAllTypes)
       .VariadicOutput("outputs")
@@ -98,6 +101,8 @@ void DefineOp_split(OpRegistry& ops) {
       .Gradient(Gradient);
   const auto define = [&](int since) -> OpDef& {
     return ops.Define("Split")
+        .Flops(NoFlops)
+        .InLowPrecision(LowPrecision::kMovesOnly)
         .Since(since)
         .Input("input", kAllTypes)
         .OptionalInput("split", {DType::kI64}, "split")

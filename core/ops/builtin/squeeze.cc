@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/ops/flops.h"
 #include "core/ops/view.h"
 
 namespace tenon {
@@ -50,6 +51,8 @@ Status InferInput(InferContext& context) {
 void DefineOp_squeeze(OpRegistry& ops) {
   const auto define = [&](int since) -> OpDef& {
     return ops.Define("Squeeze")
+        .Flops(NoFlops)
+        .InLowPrecision(LowPrecision::kMovesOnly)
         .Since(since)
         .Input("data", kAllTypes)
         .Output("squeezed")

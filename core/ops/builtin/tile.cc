@@ -1,6 +1,7 @@
 // Tile(X, repeats): X repeated repeats[i] times along each axis i. ONNX Tile, since opset 6.
 #include <cstring>
 
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 #include "core/ops/tiling.h"
 
@@ -54,6 +55,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_tile(OpRegistry& ops) {
   ops.Define("Tile")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Since(6)
       .Input("input", kAllTypes)
       .Input("repeats", {DType::kI64}, "T1")

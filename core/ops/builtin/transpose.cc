@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/ops/broadcast.h"
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -62,6 +63,8 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_transpose(OpRegistry& ops) {
   ops.Define("Transpose")
+      .Flops(NoFlops)
+      .InLowPrecision(LowPrecision::kMovesOnly)
       .Input("data", kAllTypes)
       .Output("transposed")
       .OptionalAttr("perm", AttrType::kInts)

@@ -1,6 +1,7 @@
 // Unsqueeze(X, axes): X with dimensions of extent 1 inserted so that they stand at `axes` of the output. ONNX Unsqueeze:
 // axes are an attribute since opset 1, an input since opset 13.
 #include <algorithm>
+#include "core/ops/flops.h"
 #include "core/ops/view.h"
 
 namespace tenon {
@@ -39,6 +40,8 @@ Status InferInput(InferContext& context) {
 void DefineOp_unsqueeze(OpRegistry& ops) {
   const auto define = [&](int since) -> OpDef& {
     return ops.Define("Unsqueeze")
+        .Flops(NoFlops)
+        .InLowPrecision(LowPrecision::kMovesOnly)
         .Since(since)
         .Input("data", kAllTypes)
         .Output("expanded")

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/ops/broadcast.h"
+#include "core/ops/flops.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -50,6 +51,7 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 void DefineOp_where(OpRegistry& ops) {
   ops.Define("Where")
+      .Flops(NoFlops)
       .Since(9)
       .Input("condition", kBoolType, "B")
       .Input("X", kAllTypes)

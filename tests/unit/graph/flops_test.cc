@@ -33,6 +33,22 @@ TEST(Flops, Products) {
             2 * 4 * 5 * 7);
 }
 
+// Scores and values: two products; the gradient has five.
+TEST(Flops, Attention) {
+  constexpr std::int64_t kProduct = 2 * (2 * 3) * (5 * 5) * 4;
+  EXPECT_EQ(LastFlops("  %q: f32[2,3,5,4] input\n  %k: f32[2,3,5,4] input\n  %v: f32[2,3,5,4] input\n"
+                      "  %y = tenon.ScaledDotProductAttention(%q, %k, %v)\n  return %y\n"),
+            2 * kProduct);
+  EXPECT_EQ(LastFlops("  %q: f32[2,5,36] input\n"
+                      "  %y = tenon.ScaledDotProductAttention(%q) {heads=3}\n  return %y\n"),
+            2 * kProduct);
+  EXPECT_EQ(
+      LastFlops("  %dy: f32[2,5,12] input\n  %y: f32[2,5,12] input\n  %sums: f32[2,3,5] input\n"
+                "  %random: i64[2] input\n  %q: f32[2,5,36] input\n"
+                "  %dq = tenon.ScaledDotProductAttentionGrad(%dy, %y, %sums, %random, %q) {heads=3}\n  return %dq\n"),
+      5 * kProduct);
+}
+
 TEST(Flops, TheRest) {
   EXPECT_EQ(LastFlops("  %a: f32[3,4] input\n  %b: f32[4] input\n  %y = Add(%a, %b)\n  return %y\n"), 12);
   EXPECT_EQ(LastFlops("  %a: f32[3,4] input\n  %y = ReduceSum(%a)\n  return %y\n"), 12);
