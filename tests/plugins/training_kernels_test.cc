@@ -110,6 +110,43 @@ TEST(TrainingKernels, PoolsGatherAndDropout) {
         {Random(kMatrix, -1, 1, 3), Cast(Random(kMatrix, -1, 1, 4), DType::kBool), F32({}, {0.4}), Bool({}, {1})}, 1);
 }
 
+TEST(TrainingKernels, PadAndResize) {
+  for (const char* mode : {"constant", "reflect", "edge"}) {
+    Check("PadGrad", {{"mode", std::string(mode)}, {"x_shape", Ints{2, 3, 5}}},
+          {Random({2, 7, 5}, -1, 1, 1), I64({6}, {0, 1, 2, 0, 3, -2})}, 1);
+    Check("PadGrad", {{"mode", std::string(mode)}, {"x_shape", Ints{2, 3, 5}}},
+          {Random({2, 3, 11}, -1, 1, 2), I64({2}, {4, 2}), I64({1}, {-1})}, 1);
+  }
+  for (const char* mode : {"nearest", "linear"}) {
+    for (const char* grid :
+         {"half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners", "asymmetric"}) {
+      const Attributes attrs = {{"mode", std::string(mode)},
+                                {"coordinate_transformation_mode", std::string(grid)},
+                                {"x_shape", Ints{2, 3, 4, 5}}};
+      for (const Shape& to : {Shape{2, 3, 8, 10}, Shape{2, 3, 3, 7}, Shape{2, 3, 4, 13}}) {
+        const Tensor sizes = I64({4}, {to[0], to[1], to[2], to[3]});
+        Check("ResizeGrad", attrs, {Random(to, -1, 1, 3), Tensor(), sizes}, 1);
+      }
+    }
+  }
+}
+
+TEST(TrainingKernels, ElementIndices) {
+  for (const std::int64_t axis : {0, 1, -1}) {
+    const Tensor indices = I64({3, 2, 4}, {0, 1, 0, 1, -1, 1, 0, 0, 1, 1, -2, 0, 0, 0, 1, 1, -1, 0, 1, 0, 1, 0, 1, -1});
+    Check("GatherElementsGrad", {{"axis", axis}, {"x_shape", Ints{3, 2, 4}}}, {Random({3, 2, 4}, -1, 1, 1), indices},
+          1);
+  }
+}
+
+TEST(TrainingKernels, ManyOfTheBest) {
+  for (const std::int64_t count : {5, 40}) {
+    for (const std::int64_t largest : {0, 1})
+      Check("TopK", {{"axis", std::int64_t{1}}, {"largest", largest}},
+            {Random({3, 100, 2}, -1, 1, 1), I64({1}, {count})}, 2, "", false);
+  }
+}
+
 TEST(TrainingKernels, AttentionGradient) {
   const Shape wide{2, 5, 3 * 12}, narrow{2, 5, 12}, sums{2, 3, 5};
   for (const std::int64_t causal : {0, 1}) {

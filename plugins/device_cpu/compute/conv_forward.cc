@@ -23,13 +23,29 @@ TENON_INLINE ForwardSpace ForwardSpaceOf(const ConvPoolShape& s, const Image& im
   return f;
 }
 
+// A row of pixels with their channels side by side, as a row of each channel.
+void StoreTurned(const ConvPoolShape& s, const float* row, int64_t channels, int64_t width, float* y, int64_t y_c) {
+  for (int64_t p = 0; p < width; p += kLanes) {
+    const int64_t pixels = Min(kLanes, width - p);
+    for (int64_t c = 0; c < s.oc; c += kLanes) {
+      Vec block[kLanes] = {};
+      for (int64_t i = 0; i < pixels; ++i) block[i] = Load(row + (p + i) * channels + c);
+      Transpose(block);
+      for (int64_t l = 0; l < Min(kLanes, s.oc - c); ++l)
+        StorePartial(y + (c + l) * y_c + p, s.relu ? Relu(block[l]) : block[l], pixels);
+    }
+  }
+}
+
 void ForwardImage(const ConvPoolForwardArgs& a, const Image& image, const Window& win, const ForwardSpace& f,
                   const float* x, const float* weights, const float* bias, float* rows, int64_t n) {
   const ConvPoolShape& s = a.shape;
   const int64_t pooled_h = s.PooledH(), pooled_w = s.PooledW();
   // Without a pool rows go straight to y, if whole vectors of channels fit there.
-  const bool direct = !f.columns && s.pool_h == 1 && s.pool_w == 1 && s.pool_stride_h == 1 && s.pool_stride_w == 1 &&
-                      a.winners == nullptr && a.y_strides.c == 1 && s.oc % kLanes == 0;
+  const bool plain = !f.columns && s.pool_h == 1 && s.pool_w == 1 && s.pool_stride_h == 1 && s.pool_stride_w == 1 &&
+                     a.winners == nullptr;
+  const bool direct = plain && a.y_strides.c == 1 && s.oc % kLanes == 0;
+  const bool turned = plain && a.y_strides.c != 1 && a.y_strides.w == 1;
   const int64_t conv_w = Min(s.ConvW(), (pooled_w - 1) * s.pool_stride_w + s.pool_w);
   for (int64_t ph = 0; ph < pooled_h; ++ph) {
     if (direct) {
@@ -43,6 +59,10 @@ void ForwardImage(const ConvPoolForwardArgs& a, const Image& image, const Window
         ColumnRow(s, from, image.row, weights, conv_w, rows + i * s.oc * f.row_floats, f.row_floats);
       else
         ConvRow(s, win, from, weights, bias, conv_w, f.channels, false, rows + i * f.row_floats, f.channels);
+    }
+    if (turned) {
+      StoreTurned(s, rows, f.channels, pooled_w, a.y + n * a.y_strides.n + ph * a.y_strides.h, a.y_strides.c);
+      continue;
     }
     PoolRow r;
     r.rows = rows, r.row = f.row_floats, r.channels = f.channels;

@@ -70,6 +70,10 @@ TENON_INLINE Vec Apply(Vec x, const Constants& k) {
       return x * Sigmoid(k.alpha * x);
     case UnaryOp::kErf:
       return Erf(x);
+    case UnaryOp::kClip: {
+      const Vec raised = Select(x < k.alpha, k.alpha, x);
+      return Select(raised > k.beta, k.beta, raised);
+    }
   }
 }
 
@@ -116,6 +120,8 @@ void UnaryRange(const UnaryArgsOf<T>& a, Range r) {
       return UnaryLoop<UnaryOp::kSwish>(a, r);
     case UnaryOp::kErf:
       return UnaryLoop<UnaryOp::kErf>(a, r);
+    case UnaryOp::kClip:
+      return UnaryLoop<UnaryOp::kClip>(a, r);
   }
 }
 
@@ -166,6 +172,8 @@ TENON_INLINE Vec Apply(Vec a, Vec b, const Constants& k) {
       return Select(b > Zero(), a, Select(b < Zero(), -a, a * b));
     case BinaryOp::kPRelu:
       return a < Zero() ? a * b : a;
+    case BinaryOp::kClipGrad:
+      return Select((b < k.alpha) | (b > k.beta), Zero(), a);
   }
 }
 
@@ -258,6 +266,8 @@ void BinaryAny(const BinaryArgsOf<T>& p, Range rows, Range part) {
       return BinaryRows<BinaryOp::kAbsGrad>(p, rows, part);
     case BinaryOp::kPRelu:
       return BinaryRows<BinaryOp::kPRelu>(p, rows, part);
+    case BinaryOp::kClipGrad:
+      return BinaryRows<BinaryOp::kClipGrad>(p, rows, part);
   }
 }
 

@@ -34,7 +34,8 @@ enum class UnaryOp : uint32_t {
   kHardSwish,
   kSoftplus,
   kSwish,
-  kErf
+  kErf,
+  kClip  // kept between alpha and beta; beta wins, NaN stays
 };
 
 // y[i] = op(x[i]); alpha and beta as in the operators that have them. y may be x.
@@ -68,7 +69,8 @@ enum class BinaryOp : uint32_t {
   kSwishGrad,
   kErfGrad,
   kAbsGrad,
-  kPRelu
+  kPRelu,
+  kClipGrad  // dY where alpha <= X <= beta, and where X is NaN; else 0
 };
 
 // out = op(a, b) over dims, out dense row-major. Strides in elements, 0 where an operand is repeated; those of the last

@@ -20,12 +20,12 @@ struct GatherGradArgs {
   float* d_table = nullptr;
 };
 
-// Rows of `width` floats from one stride to another.
+// Rows of `width` bytes from one stride, in bytes, to another.
 struct CopyRowsArgs {
   int64_t rows = 0, width = 0;
-  const float* from = nullptr;
+  const char* from = nullptr;
   int64_t from_row = 0;
-  float* to = nullptr;
+  char* to = nullptr;
   int64_t to_row = 0;
 };
 

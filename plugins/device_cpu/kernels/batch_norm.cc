@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 
+#include "plugins/device_cpu/kernels/paired_gradient.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -226,25 +227,12 @@ constexpr tenon_gradient_source kClipSources[] = {
 constexpr tenon_gradient_source kAddSources[] = {
     {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1},       {TENON_SOURCE_INPUT, 2}, {TENON_SOURCE_SAVED, 0},
     {TENON_SOURCE_SAVED, 1}, {TENON_SOURCE_OUTPUT_GRAD, 0}, {TENON_SOURCE_OUTPUT, 0}};
-constexpr uint32_t kGradInputs[] = {0, 1, 2, 5};
+constexpr uint32_t kGradInputs[] = {0, 1, 2}, kAddGradInputs[] = {0, 1, 2, 5};
 
-template <size_t kCount>
-constexpr tenon_paired_gradient Paired(std::string_view op_type, const tenon_gradient_source (&sources)[kCount],
-                                       uint32_t grad_inputs) {
-  tenon_paired_gradient g = TENON_INIT(tenon_paired_gradient);
-  g.version = 1;
-  g.domain = sdk::Str(kDomain);
-  g.op_type = sdk::Str(op_type);
-  g.sources = sources;
-  g.source_count = kCount;
-  g.grad_inputs = kGradInputs;
-  g.grad_input_count = grad_inputs;
-  return g;
-}
-constexpr tenon_paired_gradient kReluGradient = Paired(kReluGrad, kSources, 3);
-constexpr tenon_paired_gradient kMixedGradient = Paired(kMixedGrad, kSources, 3);
-constexpr tenon_paired_gradient kClipGradient = Paired(kClipGrad, kClipSources, 3);
-constexpr tenon_paired_gradient kAddReluGradient = Paired(kAddReluGrad, kAddSources, 4);
+constexpr tenon_paired_gradient kReluGradient = PairedGradient(kReluGrad, kSources, kGradInputs);
+constexpr tenon_paired_gradient kMixedGradient = PairedGradient(kMixedGrad, kSources, kGradInputs);
+constexpr tenon_paired_gradient kClipGradient = PairedGradient(kClipGrad, kClipSources, kGradInputs);
+constexpr tenon_paired_gradient kAddReluGradient = PairedGradient(kAddReluGrad, kAddSources, kAddGradInputs);
 
 constexpr tenon_saved_def kStatistics[] = {sdk::SavedValue("mean", TENON_DTYPE_F32, "s"),
                                            sdk::SavedValue("inv_std", TENON_DTYPE_F32, "s")};

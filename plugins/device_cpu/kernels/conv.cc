@@ -1,5 +1,6 @@
 // Convolution, alone (Conv, ConvInputGrad, ConvWeightGrad) and fused with Relu and MaxPool, through the direct routine.
 #include "plugins/device_cpu/kernels/conv_geometry.h"
+#include "plugins/device_cpu/kernels/paired_gradient.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -334,21 +335,9 @@ constexpr tenon_gradient_source kPoolSources[] = {
     {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_SAVED, 0}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
 constexpr uint32_t kGradInputs[] = {0, 1, 2};
 
-template <size_t kCount>
-constexpr tenon_paired_gradient Paired(std::string_view op_type, const tenon_gradient_source (&sources)[kCount]) {
-  tenon_paired_gradient g = TENON_INIT(tenon_paired_gradient);
-  g.version = 1;
-  g.domain = sdk::Str(kDomain);
-  g.op_type = sdk::Str(op_type);
-  g.sources = sources;
-  g.source_count = kCount;
-  g.grad_inputs = kGradInputs;
-  g.grad_input_count = 3;
-  return g;
-}
-constexpr tenon_paired_gradient kReluPoolGradient = Paired(kConvReluMaxPoolGrad, kReluPoolSources);
-constexpr tenon_paired_gradient kReluGradient = Paired(kConvReluGrad, kReluSources);
-constexpr tenon_paired_gradient kPoolGradient = Paired(kConvMaxPoolGrad, kPoolSources);
+constexpr tenon_paired_gradient kReluPoolGradient = PairedGradient(kConvReluMaxPoolGrad, kReluPoolSources, kGradInputs);
+constexpr tenon_paired_gradient kReluGradient = PairedGradient(kConvReluGrad, kReluSources, kGradInputs);
+constexpr tenon_paired_gradient kPoolGradient = PairedGradient(kConvMaxPoolGrad, kPoolSources, kGradInputs);
 
 constexpr tenon_saved_def kWinners[] = {sdk::SavedValue("winners", TENON_DTYPE_U8, "p")};
 

@@ -56,9 +56,11 @@ bool LibraryIsFaster(std::string_view isa, Direction direction, const Facts& f) 
   if (isa == "sse2") return false;
   const bool depthwise = f.in == 1 && f.out == 1 && f.group >= 8;
   if (depthwise) return true;
-  if (direction == Direction::kWeights && isa == "avx512") return f.in >= 3 && f.out >= 16;
-  if (f.in < 16 || f.out < 16) return false;
-  return isa == "avx512" || direction == Direction::kData;
+  if (isa == "avx512") {
+    if (f.group > 1 || (f.in >= 8 && f.out >= 8)) return true;
+    return direction == Direction::kWeights && f.in >= 3 && f.out >= 16;
+  }
+  return f.in >= 16 && f.out >= 16 && direction == Direction::kData;
 }
 
 bool Known(const sdk::Query& query, const Roles& roles) {

@@ -6,7 +6,7 @@
 namespace tenon::cpu {
 namespace {
 
-class ExpandKernel : public CpuKernel {
+class ExpandKernel : public ViewKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     if (query.output(0).rank() > StridedCopyArgs::kMaxRank)
@@ -39,16 +39,6 @@ class ExpandKernel : public CpuKernel {
     Collapse(copy_);
     return TENON_OK;
   }
-  int32_t Execute(const sdk::Call& call, sdk::Error&) const {
-    StridedCopyArgs p = copy_;
-    p.x = call.in<char>(0);
-    p.y = call.out<char>(0);
-    StridedCopy(p);
-    return TENON_OK;
-  }
-
- private:
-  StridedCopyArgs copy_;
 };
 
 }  // namespace

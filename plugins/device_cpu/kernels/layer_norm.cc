@@ -1,6 +1,8 @@
 // LayerNormalization and its gradient, alone and fused with the sum before or behind.
 #include <string>
 
+#include "plugins/device_cpu/kernels/axis.h"
+#include "plugins/device_cpu/kernels/paired_gradient.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -9,17 +11,6 @@ namespace {
 // LayerNormalization of bf16 or f16 with parameters in f32: what mixed precision makes with two Casts.
 constexpr std::string_view kMixed = "LayerNormMixed", kMixedGrad = "LayerNormMixedGrad";
 constexpr std::string_view kAddLayerNorm = "AddLayerNormalization", kLayerNormGradAdd = "LayerNormalizationGradAdd";
-
-// A tensor as rows of the dims from `axis` on.
-struct Rows {
-  int64_t rows = 1, columns = 1;
-};
-Rows RowsOf(sdk::Dims dims, int64_t axis) {
-  Rows out;
-  if (axis < 0) axis += dims.size();
-  for (int64_t i = 0; i < dims.size(); ++i) (i < axis ? out.rows : out.columns) *= dims[static_cast<uint32_t>(i)];
-  return out;
-}
 
 // What the kernels share: Args are those of a routine. The attributes of a fused operator begin with `kPrefix` of the derived
 // class, and `kShaped` is the input whose rows are meant.
@@ -35,8 +26,8 @@ class RowsKernel : public CpuKernel {
 
  protected:
   void PlanRows(const sdk::PlanArgs& args) {
-    const Rows rows = RowsOf(args.input(Derived::kShaped).dims(), axis_);
-    args_.rows = rows.rows, args_.columns = rows.columns;
+    const AxisView view = ViewFrom(args.input(Derived::kShaped).dims(), axis_);
+    args_.rows = view.outer, args_.columns = view.extent * view.inner;
     SetThreads(args);
   }
 
@@ -222,18 +213,7 @@ class LayerNormMixedGradKernel : public RowsKernel<LayerNormMixedGradKernel<T>, 
 constexpr tenon_gradient_source kMixedSources[] = {
     {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_INPUT, 2}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
 constexpr uint32_t kMixedGradInputs[] = {0, 1, 2};
-constexpr tenon_paired_gradient MixedGradient() {
-  tenon_paired_gradient g = TENON_INIT(tenon_paired_gradient);
-  g.version = 1;
-  g.domain = sdk::Str(kDomain);
-  g.op_type = sdk::Str(kMixedGrad);
-  g.sources = kMixedSources;
-  g.source_count = 4;
-  g.grad_inputs = kMixedGradInputs;
-  g.grad_input_count = 3;
-  return g;
-}
-constexpr tenon_paired_gradient kMixedGradient = MixedGradient();
+constexpr tenon_paired_gradient kMixedGradient = PairedGradient(kMixedGrad, kMixedSources, kMixedGradInputs);
 
 }  // namespace
 

@@ -80,11 +80,14 @@ class Sgd : public Optimizer {
   SgdArgs args_;
 };
 
-class Adam : public Optimizer {
+// Adam and its kin: two moments a parameter, both corrected by the step. Args are those of the routine.
+template <class Args>
+class MomentOptimizer : public Optimizer {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return SupportsUpdate(query, 2, reason); }
 
-  int32_t Create(const sdk::Query& query, sdk::Error&) {
+ protected:
+  void ReadAttributes(const sdk::Query& query, double epsilon) {
     const sdk::Attributes a = query.attributes();
     scalars_ = 2;
     count_ = a.Int("count", 0);
@@ -92,67 +95,13 @@ class Adam : public Optimizer {
     beta2_ = a.Float("beta2", 0.999);
     args_.beta1 = static_cast<float>(beta1_);
     args_.beta2 = static_cast<float>(beta2_);
-    args_.epsilon = static_cast<float>(a.Float("epsilon", 1e-8));
+    args_.epsilon = static_cast<float>(a.Float("epsilon", epsilon));
     args_.weight_decay = static_cast<float>(a.Float("weight_decay", 0));
-    args_.decoupled = query.op_type() == "AdamW";
-    return TENON_OK;
   }
-
-  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    KernelPool pool(host(), error, threads_);
-    AdamArgs s = args_;
-    s.lr = static_cast<float>(ScalarOf(call.input(0)));
-    const double step = ScalarOf(call.input(1));
-    s.bias1 = 1 - std::pow(beta1_, step);
-    s.bias2 = 1 - std::pow(beta2_, step);
-    const int64_t n = count_;
-    for (int64_t k = 0; k < n; ++k) {
-      const auto in = [&](int64_t group) { return call.in<float>(static_cast<uint32_t>(2 + group * n + k)); };
-      const auto out = [&](int64_t group) { return call.out<float>(static_cast<uint32_t>(group * n + k)); };
-      s.count = sizes_[static_cast<size_t>(k)];
-      s.p = in(0), s.m = in(1), s.v = in(2), s.g = in(3);
-      s.p_out = out(0), s.m_out = out(1), s.v_out = out(2);
-      routines().adam(s, pool.parallel());
-    }
-    return pool.code();
-  }
-
- private:
-  AdamArgs args_;
-  double beta1_ = 0.9, beta2_ = 0.999;
-};
-
-class Lamb : public Optimizer {
- public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    if (!(query.attributes().Float("epsilon", 1e-6) > 0)) return reason.No("epsilon is 0; this kernel divides by it.");
-    return SupportsUpdate(query, 2, reason);
-  }
-
-  int32_t Create(const sdk::Query& query, sdk::Error&) {
-    const sdk::Attributes a = query.attributes();
-    scalars_ = 2;
-    count_ = a.Int("count", 0);
-    beta1_ = a.Float("beta1", 0.9);
-    beta2_ = a.Float("beta2", 0.999);
-    args_.beta1 = static_cast<float>(beta1_);
-    args_.beta2 = static_cast<float>(beta2_);
-    args_.epsilon = static_cast<float>(a.Float("epsilon", 1e-6));
-    args_.weight_decay = static_cast<float>(a.Float("weight_decay", 0));
-    return TENON_OK;
-  }
-
-  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error& error) {
-    const int32_t code = Optimizer::Plan(args, result, error);
-    int64_t most = 0;
-    for (const int64_t size : sizes_) most = size > most ? size : most;
-    result.Workspace(static_cast<uint64_t>(LambSums(most) + 16) * sizeof(float));
-    return code;
-  }
-
-  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
-    KernelPool pool(host(), error, threads_);
-    LambArgs s = args_;
+  // Calls update(args) for each parameter.
+  template <class Fn>
+  int32_t ForEach(const sdk::Call& call, sdk::Error& error, const Fn& update) const {
+    Args s = args_;
     s.lr = static_cast<float>(ScalarOf(call.input(0)));
     const double step = ScalarOf(call.input(1));
     if (step < 1)
@@ -166,14 +115,54 @@ class Lamb : public Optimizer {
       s.count = sizes_[static_cast<size_t>(k)];
       s.p = in(0), s.m = in(1), s.v = in(2), s.g = in(3);
       s.p_out = out(0), s.m_out = out(1), s.v_out = out(2);
-      routines().lamb(s, call.workspace<float>(), pool.parallel());
+      update(s);
     }
-    return pool.code();
+    return TENON_OK;
   }
 
+  Args args_;
+
  private:
-  LambArgs args_;
   double beta1_ = 0.9, beta2_ = 0.999;
+};
+
+class Adam : public MomentOptimizer<AdamArgs> {
+ public:
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    ReadAttributes(query, 1e-8);
+    args_.decoupled = query.op_type() == "AdamW";
+    return TENON_OK;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    KernelPool pool(host(), error, threads_);
+    const int32_t code = ForEach(call, error, [&](const AdamArgs& s) { routines().adam(s, pool.parallel()); });
+    return code != TENON_OK ? code : pool.code();
+  }
+};
+
+class Lamb : public MomentOptimizer<LambArgs> {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    if (!(query.attributes().Float("epsilon", 1e-6) > 0)) return reason.No("epsilon is 0; this kernel divides by it.");
+    return MomentOptimizer::Supports(query, reason);
+  }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    ReadAttributes(query, 1e-6);
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error& error) {
+    const int32_t code = Optimizer::Plan(args, result, error);
+    int64_t most = 0;
+    for (const int64_t size : sizes_) most = size > most ? size : most;
+    result.Workspace(static_cast<uint64_t>(LambSums(most) + 16) * sizeof(float));
+    return code;
+  }
+  int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
+    KernelPool pool(host(), error, threads_);
+    const int32_t code =
+        ForEach(call, error, [&](const LambArgs& s) { routines().lamb(s, call.workspace<float>(), pool.parallel()); });
+    return code != TENON_OK ? code : pool.code();
+  }
 };
 
 // (weight, start, sums, gradients) -> sums.

@@ -1,40 +1,36 @@
-// Split and Concat: pieces of rows copied from one stride to another.
-#include "plugins/device_cpu/kernels/support.h"
+// Split and Concat of any dtype: pieces of rows copied from one stride to another.
+#include "plugins/device_cpu/kernels/axis.h"
+#include "plugins/device_cpu/kernels/strided.h"
 
 namespace tenon::cpu {
 namespace {
 
-// The dims before the axis, and floats of one row of a piece.
+// The dims before the axis, and elements of one row of a piece.
 struct Piece {
-  int64_t rows = 1, width = 1;
+  int64_t rows, width;
 };
 Piece PieceOf(sdk::Dims dims, int64_t axis) {
-  Piece out;
-  if (axis < 0) axis += dims.size();
-  for (int64_t i = 0; i < dims.size(); ++i) (i < axis ? out.rows : out.width) *= dims[static_cast<uint32_t>(i)];
-  return out;
+  const AxisView view = ViewFrom(dims, axis);
+  return {view.outer, view.extent * view.inner};
 }
 
 class PieceKernel : public CpuKernel {
  public:
-  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    if (query.op_type() == "Concat") return AllF32(query, reason);
-    return query.input(0).dtype() == TENON_DTYPE_F32 ||
-           reason.No("The data is ", sdk::DTypeName(query.input(0).dtype()), "; this kernel takes f32.");
-  }
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return HasBytes(query.input(0), reason); }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     split_ = query.op_type() == "Split";
     axis_ = query.attributes().Int("axis", 0);
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
+    const int64_t bytes = BytesOf(args.input(0).dtype());
     const Piece whole = PieceOf((split_ ? args.input(0) : args.output(0)).dims(), axis_);
-    rows_ = whole.rows, whole_ = whole.width;
+    rows_ = whole.rows, whole_ = whole.width * bytes;
     widths_.clear();
     const uint32_t count = split_ ? args.output_count() : args.input_count();
     for (uint32_t i = 0; i < count; ++i) {
       const bool present = !split_ || args.has_output(i);
-      widths_.push_back(present ? PieceOf((split_ ? args.output(i) : args.input(i)).dims(), axis_).width : -1);
+      widths_.push_back(present ? PieceOf((split_ ? args.output(i) : args.input(i)).dims(), axis_).width * bytes : -1);
     }
     // One part of a split that nobody reads is what the others leave; two cannot be told apart.
     int64_t rest = whole_;
@@ -49,11 +45,9 @@ class PieceKernel : public CpuKernel {
     for (uint32_t i = 0; i < widths_.size(); ++i) {
       const int64_t width = widths_[i];
       if (width > 0 && split_)
-        routines().copy_rows({rows_, width, call.in<float>(0) + at, whole_, call.out<float>(i), width},
-                             pool.parallel());
+        routines().copy_rows({rows_, width, call.in<char>(0) + at, whole_, call.out<char>(i), width}, pool.parallel());
       if (width > 0 && !split_)
-        routines().copy_rows({rows_, width, call.in<float>(i), width, call.out<float>(0) + at, whole_},
-                             pool.parallel());
+        routines().copy_rows({rows_, width, call.in<char>(i), width, call.out<char>(0) + at, whole_}, pool.parallel());
       at += width < 0 ? -width : width;
     }
     return pool.code();
@@ -62,7 +56,7 @@ class PieceKernel : public CpuKernel {
  private:
   bool split_ = false;
   int64_t axis_ = 0, rows_ = 0, whole_ = 0;
-  std::vector<int64_t> widths_;  // negative: not wanted
+  std::vector<int64_t> widths_;  // in bytes; negative: not wanted
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// MaxPool, AveragePool and GlobalAveragePool of images, and their gradients. The fused MaxPool is the same operator with
+// MaxPool, AveragePool and GlobalAveragePool of lines and images, and their gradients. The fused MaxPool is the same operator with
 // winners of one byte instead of 64-bit indices.
+#include "plugins/device_cpu/kernels/paired_gradient.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -9,24 +10,29 @@ constexpr std::string_view kFusedMaxPool = "MaxPool", kFusedMaxPoolGrad = "MaxPo
 
 bool IsFused(const sdk::Query& query) { return query.domain() == kDomain; }
 
-PoolShape ReadPool(const sdk::Attributes& attributes, bool fused) {
+// Of images, or of lines, which are images of one row.
+PoolShape ReadPool(const sdk::Attributes& attributes, bool fused, uint32_t rank) {
   const std::string p(fused ? "p." : "");
   PoolShape s;
-  s.kernel_h = attributes.IntAt(p + "kernel_shape", 0, 1), s.kernel_w = attributes.IntAt(p + "kernel_shape", 1, 1);
-  s.stride_h = attributes.IntAt(p + "strides", 0, 1), s.stride_w = attributes.IntAt(p + "strides", 1, 1);
-  s.dilation_h = attributes.IntAt(p + "dilations", 0, 1), s.dilation_w = attributes.IntAt(p + "dilations", 1, 1);
-  s.pad_top = attributes.IntAt(p + "pads", 0, 0), s.pad_left = attributes.IntAt(p + "pads", 1, 0);
-  s.pad_bottom = attributes.IntAt(p + "pads", 2, 0), s.pad_right = attributes.IntAt(p + "pads", 3, 0);
+  const uint32_t w = rank == 3 ? 0 : 1, axes = w + 1;  // the place of w among the spatial axes, and their number
+  const auto at = [&](const char* name, uint32_t i, int64_t absent) { return attributes.IntAt(p + name, i, absent); };
+  s.kernel_w = at("kernel_shape", w, 1), s.stride_w = at("strides", w, 1), s.dilation_w = at("dilations", w, 1);
+  s.pad_left = at("pads", w, 0), s.pad_right = at("pads", axes + w, 0);
+  if (axes == 2) {
+    s.kernel_h = at("kernel_shape", 0, 1), s.stride_h = at("strides", 0, 1), s.dilation_h = at("dilations", 0, 1);
+    s.pad_top = at("pads", 0, 0), s.pad_bottom = at("pads", axes, 0);
+  }
   s.count_padding = attributes.Int(p + "count_include_pad", 0) != 0;
   return s;
 }
 
-bool SupportsPool4(const sdk::Query& query, bool fused, sdk::Value images, sdk::Reason& reason) {
+bool SupportsPool(const sdk::Query& query, bool fused, sdk::Value images, sdk::Reason& reason) {
   const std::string p(fused ? "p." : "");
   const sdk::Attributes a = query.attributes();
   if (images.dtype() != TENON_DTYPE_F32)
     return reason.No("The data is ", sdk::DTypeName(images.dtype()), "; this kernel takes f32.");
-  if (images.rank() != 4) return reason.No("The rank is ", images.rank(), "; this kernel pools images (rank 4).");
+  if (images.rank() != 4 && images.rank() != 3)
+    return reason.No("The rank is ", images.rank(), "; this kernel pools lines and images (rank 3 and 4).");
   const std::string_view mode = a.String(p + "auto_pad", "NOTSET");
   if (mode != "NOTSET") return reason.No("auto_pad is ", mode, "; this kernel takes explicit pads.");
   if (a.Int(p + "storage_order", 0) != 0) return reason.No("storage_order is 1; this kernel takes 0.");
@@ -36,12 +42,22 @@ bool SupportsPool4(const sdk::Query& query, bool fused, sdk::Value images, sdk::
 }
 
 void SetSizes(PoolShape& s, sdk::Dims x, sdk::Dims y) {
-  s.n = x[0], s.c = x[1], s.h = x[2], s.w = x[3], s.out_h = y[2], s.out_w = y[3];
+  const bool line = x.size() == 3;
+  s.n = x[0], s.c = x[1], s.h = line ? 1 : x[2], s.w = x[line ? 2 : 3];
+  s.out_h = line ? 1 : y[2], s.out_w = y[line ? 2 : 3];
 }
 
 Strides4 StridesOf(sdk::Value value) {
   const sdk::Dims d = value.dims();
+  if (d.size() == 3) return NchwStrides(d[1], 1, d[2]);
   return value.layout() == kNhwc ? NhwcStrides(d[1], d[2], d[3]) : NchwStrides(d[1], d[2], d[3]);
+}
+
+// Calls emit(layout) for each layout that these images can have.
+template <class Fn>
+void ForLayouts(sdk::Value images, const Fn& emit) {
+  emit(0u);
+  if (images.rank() == 4) emit(uint32_t{kNhwc});
 }
 
 // Nanoseconds: channel-last pools take whole vectors, others single elements.
@@ -53,19 +69,19 @@ double PoolCost(sdk::Value value, uint32_t layout) {
 class MaxPoolKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    return SupportsPool4(query, IsFused(query), query.input(0), reason);
+    return SupportsPool(query, IsFused(query), query.input(0), reason);
   }
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const bool indices = !IsFused(query) && query.has_output(1);
-    for (const uint32_t layout : {0u, uint32_t{kNhwc}}) {
+    ForLayouts(query.input(0), [&](uint32_t layout) {
       const uint32_t outputs[] = {layout, 0};
       emitter.Emit(PoolCost(query.input(0), layout) + (indices ? PoolCost(query.output(0), 0) : 0), &layout, 1, outputs,
                    query.output_count());
-    }
+    });
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     fused_ = IsFused(query);
-    args_.shape = ReadPool(query.attributes(), fused_);
+    args_.shape = ReadPool(query.attributes(), fused_, query.input(0).rank());
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
@@ -111,14 +127,15 @@ class MaxPoolKernel : public CpuKernel {
 class FusedMaxPoolGrad : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    return SupportsPool4(query, true, query.input(1), reason);
+    return SupportsPool(query, true, query.input(1), reason);
   }
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
-    for (const uint32_t layout : {0u, uint32_t{kNhwc}})
+    ForLayouts(query.output(0), [&](uint32_t layout) {
       emitter.Emit(PoolCost(query.output(0), layout), {0, layout}, {layout});
+    });
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    args_.shape = ReadPool(query.attributes(), true);
+    args_.shape = ReadPool(query.attributes(), true, query.input(1).rank());
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
@@ -177,14 +194,14 @@ class IndexedMaxPoolGrad : public CpuKernel {
 class AveragePoolKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    return SupportsPool4(query, false, query.input(0), reason);
+    return SupportsPool(query, false, query.input(0), reason);
   }
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const sdk::Value images = query.op_type() == "AveragePoolGrad" ? query.output(0) : query.input(0);
-    for (const uint32_t layout : {0u, uint32_t{kNhwc}}) emitter.Emit(PoolCost(images, layout), {layout}, {layout});
+    ForLayouts(images, [&](uint32_t layout) { emitter.Emit(PoolCost(images, layout), {layout}, {layout}); });
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    args_.shape = ReadPool(query.attributes(), false);
+    args_.shape = ReadPool(query.attributes(), false, query.input(0).rank());
     gradient_ = query.op_type() == "AveragePoolGrad";
     global_ = query.op_type() == "GlobalAveragePool";
     return TENON_OK;
@@ -217,18 +234,7 @@ class AveragePoolKernel : public CpuKernel {
 
 constexpr tenon_gradient_source kSources[] = {{TENON_SOURCE_SAVED, 0}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
 constexpr uint32_t kGradInputs[] = {0};
-constexpr tenon_paired_gradient Paired() {
-  tenon_paired_gradient g = TENON_INIT(tenon_paired_gradient);
-  g.version = 1;
-  g.domain = sdk::Str(kDomain);
-  g.op_type = sdk::Str(kFusedMaxPoolGrad);
-  g.sources = kSources;
-  g.source_count = 2;
-  g.grad_inputs = kGradInputs;
-  g.grad_input_count = 1;
-  return g;
-}
-constexpr tenon_paired_gradient kGradient = Paired();
+constexpr tenon_paired_gradient kGradient = PairedGradient(kFusedMaxPoolGrad, kSources, kGradInputs);
 constexpr tenon_saved_def kWinners[] = {sdk::SavedValue("winners", TENON_DTYPE_U8, "p")};
 
 }  // namespace

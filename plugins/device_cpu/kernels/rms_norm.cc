@@ -1,4 +1,5 @@
 // RMSNormalization and its gradient.
+#include "plugins/device_cpu/kernels/axis.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -27,9 +28,8 @@ class RmsRows : public CpuKernel {
 
  protected:
   void PlanRows(const sdk::PlanArgs& args, sdk::PlanResult& result) {
-    args_.rows = args_.columns = 1;
-    const sdk::Dims x = args.input(kX).dims();
-    for (uint32_t i = 0; i < x.size(); ++i) (i < axis_ ? args_.rows : args_.columns) *= x[i];
+    const AxisView view = ViewFrom(args.input(kX).dims(), axis_);
+    args_.rows = view.outer, args_.columns = view.extent * view.inner;
     SetThreads(args);
     result.Aliases(&kInPlace, 1);
   }

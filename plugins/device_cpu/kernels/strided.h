@@ -44,4 +44,33 @@ inline void DenseStrides(sdk::Dims dims, int64_t* strides) {
   }
 }
 
+// Base of kernels whose result is a strided view of input 0; derived classes plan copy_.
+class ViewKernel : public CpuKernel {
+ public:
+  int32_t Execute(const sdk::Call& call, sdk::Error&) const {
+    StridedCopyArgs p = copy_;
+    p.x = call.in<char>(0);
+    p.y = call.out<char>(0);
+    StridedCopy(p);
+    return TENON_OK;
+  }
+
+ protected:
+  // Axis i of the result is axis perm[i] of x, whose dims are `dims`.
+  void PlanView(uint32_t dtype, const std::vector<int64_t>& dims, const std::vector<int64_t>& perm) {
+    int64_t strides[StridedCopyArgs::kMaxRank];
+    DenseStrides({dims.data(), static_cast<uint32_t>(dims.size())}, strides);
+    copy_ = {};
+    copy_.element_bytes = BytesOf(dtype);
+    copy_.rank = static_cast<int>(perm.size());
+    for (size_t i = 0; i < perm.size(); ++i) {
+      copy_.dims[i] = dims[static_cast<size_t>(perm[i])];
+      copy_.strides[i] = strides[perm[i]];
+    }
+    Collapse(copy_);
+  }
+
+  StridedCopyArgs copy_;
+};
+
 }  // namespace tenon::cpu

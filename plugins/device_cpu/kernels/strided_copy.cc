@@ -109,15 +109,6 @@ void SelectAll(const SelectArgs& a) {
   SelectFrom(a, 0, a.condition, static_cast<const T*>(a.x), static_cast<const T*>(a.y), out);
 }
 
-// Calls fn with a value of the unsigned type of that many bytes.
-template <class Fn>
-void OfBytes(int64_t bytes, Fn fn) {
-  if (bytes == 1) return fn(uint8_t{});
-  if (bytes == 2) return fn(uint16_t{});
-  if (bytes == 4) return fn(uint32_t{});
-  fn(uint64_t{});
-}
-
 }  // namespace
 
 void StridedCopy(const StridedCopyArgs& args) {

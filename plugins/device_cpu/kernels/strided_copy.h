@@ -47,6 +47,15 @@ struct SelectArgs {
   void* out = nullptr;
 };
 
+// Calls fn with a value of the unsigned type of that many bytes.
+template <class Fn>
+auto OfBytes(int64_t bytes, Fn fn) {
+  if (bytes == 1) return fn(uint8_t{});
+  if (bytes == 2) return fn(uint16_t{});
+  if (bytes == 4) return fn(uint32_t{});
+  return fn(uint64_t{});
+}
+
 void StridedCopy(const StridedCopyArgs& args);
 void StridedStore(const StridedCopyArgs& args);
 void SelectElements(const SelectArgs& args);

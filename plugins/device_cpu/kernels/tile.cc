@@ -4,7 +4,7 @@
 namespace tenon::cpu {
 namespace {
 
-class TileKernel : public CpuKernel {
+class TileKernel : public ViewKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     if (2 * query.output(0).rank() > StridedCopyArgs::kMaxRank)
@@ -26,16 +26,6 @@ class TileKernel : public CpuKernel {
     Collapse(copy_);
     return TENON_OK;
   }
-  int32_t Execute(const sdk::Call& call, sdk::Error&) const {
-    StridedCopyArgs p = copy_;
-    p.x = call.in<char>(0);
-    p.y = call.out<char>(0);
-    StridedCopy(p);
-    return TENON_OK;
-  }
-
- private:
-  StridedCopyArgs copy_;
 };
 
 }  // namespace

@@ -1,5 +1,8 @@
-// Transpose of f32 tensors: whole matrices at a time where the permutation exchanges two blocks of neighbouring axes.
-#include "plugins/device_cpu/kernels/support.h"
+// Transpose: whole matrices of f32 at a time where the permutation exchanges two blocks of neighbouring axes; any other one,
+// and DepthToSpace and SpaceToDepth, element by element through strides.
+#include <vector>
+
+#include "plugins/device_cpu/kernels/strided.h"
 
 namespace tenon::cpu {
 namespace {
@@ -58,8 +61,67 @@ class TransposeKernel : public CpuKernel {
   TransposeArgs args_;
 };
 
+// Any permutation of any dtype.
+class PermuteKernel : public ViewKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
+    if (query.input(0).rank() > StridedCopyArgs::kMaxRank)
+      return reason.No("The rank is ", query.input(0).rank(), "; this kernel takes up to 16.");
+    return HasBytes(query.input(0), reason);
+  }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    const auto perm = query.attributes().Ints("perm");
+    perm_.assign(perm.begin(), perm.end());
+    if (perm.size() == 0) {
+      for (uint32_t axis = query.input(0).rank(); axis-- > 0;) perm_.push_back(axis);
+    }
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
+    const sdk::Dims x = args.input(0).dims();
+    PlanView(args.input(0).dtype(), {x.begin(), x.end()}, perm_);
+    return TENON_OK;
+  }
+
+ private:
+  std::vector<int64_t> perm_;
+};
+
+// Blocks of positions moved between channels and axes of an image: a permutation of the image seen with its blocks apart.
+class BlocksKernel : public ViewKernel {
+ public:
+  static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return HasBytes(query.input(0), reason); }
+  int32_t Create(const sdk::Query& query, sdk::Error&) {
+    block_ = query.attributes().Int("blocksize", 1);
+    to_space_ = query.op_type() == "DepthToSpace";
+    channels_first_ = query.attributes().String("mode", "DCR") == "CRD";
+    return TENON_OK;
+  }
+  int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
+    const sdk::Dims x = args.input(0).dims();
+    const int64_t b = block_, n = x[0], h = x[2], w = x[3];
+    const uint32_t dtype = args.input(0).dtype();
+    if (!to_space_)
+      PlanView(dtype, {n, x[1], h / b, b, w / b, b}, {0, 3, 5, 1, 2, 4});
+    else if (channels_first_)
+      PlanView(dtype, {n, x[1] / (b * b), b, b, h, w}, {0, 1, 4, 2, 5, 3});
+    else
+      PlanView(dtype, {n, b, b, x[1] / (b * b), h, w}, {0, 3, 4, 1, 5, 2});
+    return TENON_OK;
+  }
+
+ private:
+  int64_t block_ = 1;
+  bool to_space_ = false, channels_first_ = false;
+};
+
 }  // namespace
 
 void AddTransposeKernels(KernelList& kernels) { kernels.push_back(Def<TransposeKernel>("", "Transpose", "transpose")); }
+void AddPermuteKernels(KernelList& kernels) {
+  kernels.push_back(Def<PermuteKernel>("", "Transpose", "permute"));
+  for (const std::string_view op_type : {"DepthToSpace", "SpaceToDepth"})
+    kernels.push_back(Def<BlocksKernel>("", op_type, "space_blocks"));
+}
 
 }  // namespace tenon::cpu

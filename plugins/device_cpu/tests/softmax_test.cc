@@ -3,32 +3,34 @@
 namespace tenon::cpu {
 namespace {
 
+// Along the last axis, and along one with others behind it.
 TEST(Softmax, AgreesWithDoublePrecision) {
   for (const Routines* r : AllRoutines())
     for (int64_t columns : {1, 2, 7, 8, 10, 16, 33, 1000})
-      for (bool log : {false, true}) {
-        const int64_t rows = 5;
-        const auto x = Random(rows * columns, 1, -30, 30), dy = Random(rows * columns, 2);
-        Array<float> y(rows * columns), dx(rows * columns);
-        r->softmax({rows, columns, x.get(), y.get(), log}, Threads(2));
-        r->softmax_grad({rows, columns, y.get(), dy.get(), dx.get(), log}, Threads(2));
-        for (int64_t i = 0; i < rows; ++i) {
-          double top = -1e30, sum = 0, dot = 0, all = 0;
-          for (int64_t c = 0; c < columns; ++c) top = std::max(top, double{x[i * columns + c]});
-          for (int64_t c = 0; c < columns; ++c) sum += std::exp(x[i * columns + c] - top);
-          for (int64_t c = 0; c < columns; ++c) {
-            dot += std::exp(x[i * columns + c] - top) / sum * dy[i * columns + c];
-            all += dy[i * columns + c];
-          }
-          for (int64_t c = 0; c < columns; ++c) {
-            const double p = std::exp(x[i * columns + c] - top) / sum, d = dy[i * columns + c];
-            const double want = log ? x[i * columns + c] - top - std::log(sum) : p;
-            ASSERT_NEAR(y[i * columns + c], want, 1e-6 * (1 + std::abs(want))) << r->isa << " " << columns;
-            ASSERT_NEAR(dx[i * columns + c], log ? d - p * all : p * (d - dot), 2e-6 * (1 + std::abs(p * all)))
-                << r->isa;
+      for (int64_t inner : {1, 3, 21})
+        for (bool log : {false, true}) {
+          const int64_t rows = 5;
+          const auto x = Random(rows * columns * inner, 1, -30, 30), dy = Random(x.size(), 2);
+          Array<float> y(x.size()), dx(x.size());
+          r->softmax({rows, columns, inner, x.get(), y.get(), log}, Threads(2));
+          r->softmax_grad({rows, columns, inner, y.get(), dy.get(), dx.get(), log}, Threads(2));
+          for (int64_t i = 0; i < rows * inner; ++i) {
+            const auto at = [&](int64_t c) { return (i / inner * columns + c) * inner + i % inner; };
+            double top = -1e30, sum = 0, dot = 0, all = 0;
+            for (int64_t c = 0; c < columns; ++c) top = std::max(top, double{x[at(c)]});
+            for (int64_t c = 0; c < columns; ++c) sum += std::exp(x[at(c)] - top);
+            for (int64_t c = 0; c < columns; ++c) {
+              dot += std::exp(x[at(c)] - top) / sum * dy[at(c)];
+              all += dy[at(c)];
+            }
+            for (int64_t c = 0; c < columns; ++c) {
+              const double p = std::exp(x[at(c)] - top) / sum, d = dy[at(c)];
+              const double want = log ? x[at(c)] - top - std::log(sum) : p;
+              ASSERT_NEAR(y[at(c)], want, 1e-6 * (1 + std::abs(want))) << r->isa << " " << columns;
+              ASSERT_NEAR(dx[at(c)], log ? d - p * all : p * (d - dot), 2e-6 * (1 + std::abs(p * all))) << r->isa;
+            }
           }
         }
-      }
 }
 
 // Scores as rows, and with positions as neighbours.
@@ -75,9 +77,9 @@ TEST(Softmax, NanStays) {
   for (const Routines* r : AllRoutines()) {
     Array<float> x(10, 1.0f), y(10);
     x[3] = std::nanf("");
-    r->softmax({1, 10, x.get(), y.get(), false}, {});
+    r->softmax({1, 10, 1, x.get(), y.get(), false}, {});
     EXPECT_TRUE(std::isnan(y[0])) << r->isa;
-    r->softmax({1, 10, x.get(), y.get(), true}, {});
+    r->softmax({1, 10, 1, x.get(), y.get(), true}, {});
     EXPECT_TRUE(std::isnan(y[0])) << r->isa;
   }
 }
