@@ -48,7 +48,7 @@ TENON_INLINE void FinishVec(const Finish& f, Vec v, int64_t row, int64_t col, in
 
 // Of a finished area of C.
 template <bool kTanh>
-void StoreGelu(const GemmArgs& g, Range rows, int64_t column, int64_t columns) {
+__attribute__((noinline)) void StoreGelu(const GemmArgs& g, Range rows, int64_t column, int64_t columns) {
   for (int64_t i = rows.begin; i < rows.end; ++i)
     for (int64_t j = 0; j < columns; j += kLanes) {
       const int64_t at = i * g.c_row + column + j, count = Min(kLanes, columns - j);
@@ -82,7 +82,7 @@ void Tile(int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int
       float* c = g.c + row * g.c_row + lane;
       TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j)
           Store(c + i * g.c_row + j * kLanes, acc[i][j]);
-      return Activate(finish, {row, row + R}, lane, lanes);
+      return;
     }
     TENON_UNROLL for (int i = 0; i < R; ++i) {
       TENON_UNROLL for (int j = 0; j < V; ++j) {
@@ -90,7 +90,6 @@ void Tile(int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int
         if (count > 0) FinishVec(finish, acc[i][j], row + i, lane + j * kLanes, count);
       }
     }
-    Activate(finish, {row, row + R}, lane, lanes);
   } else {
     TENON_UNROLL for (int j = 0; j < V; ++j) {
       TENON_UNROLL for (int first = 0; first < R; first += kLanes) {
@@ -104,7 +103,6 @@ void Tile(int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int
         for (int64_t l = 0; l < count; ++l) FinishVec(finish, t[l], lane + j * kLanes + l, row + first, here);
       }
     }
-    Activate(finish, {lane, lane + lanes}, row, R);
   }
 }
 
@@ -269,11 +267,13 @@ void Region(const GemmArgs& g, const Problem& p, Range rows, Range lanes, float*
               AnyTile<2, true>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
             else
               AnyTile<1, true>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
+            Activate(finish, {l0 + l, l0 + l + count}, row, height);
           } else {
             if (wide)
               AnyTile<2, false>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
             else
               AnyTile<1, false>(height, k, a, am, ak, b, ldb, finish, row, l0 + l, count);
+            Activate(finish, {row, row + height}, l0 + l, count);
           }
         }
       }
