@@ -26,7 +26,7 @@ Result<const rendezvous::Library*> Open() {
                      "opening the rendezvous library, which runs of several ranks need");
   TENON_ASSIGN(void* const entry, library.Symbol(rendezvous::kLibraryEntry));
   const rendezvous::Library* opened = reinterpret_cast<rendezvous::LibraryEntry>(entry)();
-  if (opened->version != std::string_view(TENON_VERSION_STRING))
+  if (opened->version != std::string_view(TENON_VERSION_STRING) || opened->interface != rendezvous::kInterface)
     return Error(Code::kUnavailable, "{} belongs to Tenon {}, and this is {}: installations are mixed.", path.string(),
                  opened->version, TENON_VERSION_STRING);
   return opened;

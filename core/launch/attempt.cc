@@ -247,14 +247,16 @@ void Attempt::NoticeScheduler(int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by {}", SignalName(WTERMSIG(status)))
                                               : fmt::format("ended with code {}", WEXITSTATUS(status));
-  if (scheduler_ready_) {
+  failed_ = true;
+  if (result_.cause.empty()) result_.cause = fmt::format("the scheduler {}", how);
+  if (complete_) {
+    // The workers see it for themselves and say what they were doing.
     Say(fmt::format("msrun: the scheduler {}. The workers go on until they need it. See {}/scheduler.log.", how,
                     plan_.log_folder));
+  } else if (polite_at_ == 0) {
+    Say(fmt::format("msrun: the scheduler {} before all ranks had met. See {}/scheduler.log.", how, plan_.log_folder));
+    polite_at_ = MonotonicNs();
   }
-  // The workers see it for themselves and say what they were doing.
-  failed_ = failed_ || scheduler_ready_;
-  if (result_.cause.empty()) result_.cause = fmt::format("the scheduler {}", how);
-  if (!scheduler_ready_ && polite_at_ == 0) polite_at_ = MonotonicNs();
 }
 
 void Attempt::ReadNews() {
@@ -262,7 +264,9 @@ void Attempt::ReadNews() {
   for (const Scheduler::News& news : scheduler_.Read()) {
     switch (news.kind) {
       case Scheduler::News::Kind::kReady:
-        scheduler_ready_ = true;
+        break;
+      case Scheduler::News::Kind::kComplete:
+        complete_ = true;
         break;
       case Scheduler::News::Kind::kRefused:
         Fail(news.text, std::nullopt);
@@ -270,9 +274,6 @@ void Attempt::ReadNews() {
         break;
       case Scheduler::News::Kind::kFailed:
         Fail(news.text, news.rank);
-        break;
-      case Scheduler::News::Kind::kSlow:
-        Say("msrun: " + news.text);
         break;
     }
   }

@@ -75,7 +75,7 @@ class Attempt {
   int signals_;
   LogFollower& follower_;
   Scheduler scheduler_;
-  bool scheduler_lives_ = false, scheduler_ready_ = false, told_done_ = false;
+  bool scheduler_lives_ = false, complete_ = false, told_done_ = false;
   std::vector<WorkerState> workers_;
   AttemptResult result_;
   bool failed_ = false;

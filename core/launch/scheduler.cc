@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "core/base/text.h"
-#include "core/comm/step_report.h"
 #include "core/platform/process.h"
 #include "core/platform/spawn.h"
 
@@ -21,7 +20,6 @@ namespace tenon {
 namespace {
 
 constexpr std::uint64_t kLookNs = 20'000'000;
-constexpr std::int64_t kReportNs = 1'000'000'000;
 
 std::string OneLine(std::string text) {
   for (char& c : text) {
@@ -85,27 +83,25 @@ class Process {
   }
 
   void Serve(rendezvous::Server& server) {
-    std::int64_t next_report = MonotonicNs() + kReportNs;
     bool told = false;
     for (;;) {
       if (told) usleep(static_cast<useconds_t>(kLookNs / 1000));
       const bool all_left = server.WaitAllLeft(told ? 0 : kLookNs);
       Listen(server);
+      if (!complete_ && server.Complete()) {
+        complete_ = true;
+        Say("complete\n");
+      }
       if (!told && !server.failure().ok()) {
         told = true;
         Say(fmt::format("failed {}\n", OneLine(server.failure().message())));
         failed_at_ = MonotonicNs();
-      }
-      if (MonotonicNs() >= next_report) {
-        next_report = MonotonicNs() + kReportNs;
-        Report(server);
       }
       if (all_left) break;
       if (done_ && (told || !server.AnyonePresent())) break;
       // Nobody watches: a failed run needs it no longer than its ranks take to hear of it.
       if (!options_.attended && told && MonotonicNs() - failed_at_ > 5'000'000'000) break;
     }
-    Report(server);
   }
 
   void Listen(rendezvous::Server& server) {
@@ -125,24 +121,10 @@ class Process {
     }
   }
 
-  void Report(rendezvous::Server& server) {
-    std::vector<StepReport> reports;
-    for (const std::string& value : server.ValuesUnder(kStepReportPrefix)) {
-      const Result<StepReport> report = DecodeStepReport(value);
-      if (report.ok()) reports.push_back(*report);
-    }
-    for (const std::string& line : NotableSteps(reports)) {
-      if (line == last_report_) continue;
-      last_report_ = line;
-      options_.serve.log(LogLevel::kWarning, line);
-      Say("slow " + OneLine(line) + "\n");
-    }
-  }
-
   Scheduler::Options options_;
   int in_, out_;
-  std::string buffer_, last_report_;
-  bool done_ = false;
+  std::string buffer_;
+  bool done_ = false, complete_ = false;
   std::int64_t failed_at_ = 0;
 };
 
@@ -202,9 +184,9 @@ std::vector<Scheduler::News> Scheduler::Read() {
     const std::size_t space = std::min(line.find(' '), line.size());
     const std::string word = line.substr(0, space);
     News one{News::Kind::kReady, std::nullopt, space < line.size() ? line.substr(space + 1) : ""};
+    if (word == "complete") one.kind = News::Kind::kComplete;
     if (word == "refused") one.kind = News::Kind::kRefused;
     if (word == "failed") one.kind = News::Kind::kFailed;
-    if (word == "slow") one.kind = News::Kind::kSlow;
     // "rank 2 on 'host' ...": messages of the board begin with the rank that they are about.
     std::uint32_t rank = 0;
     if (one.text.rfind("rank ", 0) == 0 &&

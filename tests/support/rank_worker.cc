@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "core/comm/rendezvous.h"
-#include "core/comm/step_report.h"
 #include "core/platform/atomic_file.h"
 #include "core/platform/process.h"
 
@@ -86,11 +85,9 @@ class Worker {
 
   Status Step() {
     const Event slow(Text(arguments_, "--slow")), exit(Text(arguments_, "--exit")), quit(Text(arguments_, "--quit"));
-    const std::int64_t began = MonotonicNs();
     SleepMs(Number(arguments_, "--step-ms", 20) + (slow.set && slow.rank == rank_.rank ? slow.a : 0));
     if (exit.At(rank_.rank, step_)) return Error(Code::kDataLoss, "The batch of step {} cannot be read.", step_);
     if (quit.At(rank_.rank, step_)) _exit(0);
-    const std::int64_t computed = MonotonicNs();
     const std::string key = fmt::format("value/{}/", step_);
     TENON_TRY(run_->store().Put(key + std::to_string(rank_.rank), std::to_string(step_ * 10 + rank_.rank)));
     TENON_TRY(run_->Barrier("step", TimeoutNs()));
@@ -101,12 +98,6 @@ class Worker {
     const std::string file = Text(arguments_, "--save");
     if (rank_.rank == 0 && !file.empty())
       TENON_TRY(WriteFileAtomically(file, fmt::format("{} {}\n", step_ + 1, state_)));
-    StepReport report;
-    report.rank = rank_.rank;
-    report.step = static_cast<std::int64_t>(step_);
-    report.compute_ns = computed - began;
-    report.wait_ns = MonotonicNs() - computed;
-    TENON_TRY(PutStepReport(run_->store(), report));
     Print(fmt::format("step {}", step_));
     return Status();
   }

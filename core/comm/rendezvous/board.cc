@@ -178,7 +178,7 @@ std::uint64_t Board::Register(const Candidate& candidate, Done done) {
               candidate.rank, candidate.rank, candidate.local_rank, candidate.host, candidate.address, members_.size(),
               options_.size));
       call = AddWaiter({Wait::kRegister, candidate.rank, "", 0, 0, std::move(done)});
-      Complete(ready);
+      LetGo(ready);
     } else {
       if (!retry) Log(LogLevel::kError, wrong.message());
       if (fatal) Fail(wrong, ready);
@@ -190,7 +190,7 @@ std::uint64_t Board::Register(const Candidate& candidate, Done done) {
 }
 
 // Lets all ranks go on once the last one is here.
-void Board::Complete(Ready& ready) {
+void Board::LetGo(Ready& ready) {
   if (members_.size() < options_.size) return;
   complete_ = true;
   topology_deadline_ = 0;
@@ -514,6 +514,11 @@ bool Board::WaitAllLeft(std::uint64_t timeout_ns) const {
   return changed_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), ended) && left_ == options_.size;
 }
 
+bool Board::Complete() const {
+  const std::lock_guard lock(mutex_);
+  return complete_;
+}
+
 bool Board::AnyonePresent() const {
   const std::lock_guard lock(mutex_);
   return members_.size() > left_;
@@ -523,16 +528,6 @@ std::string Board::Describe() const {
   const std::lock_guard lock(mutex_);
   return fmt::format("Tenon {}, job '{}', start {}, {} of {} ranks are here", options_.version, options_.job,
                      options_.generation, members_.size(), options_.size);
-}
-
-std::vector<std::string> Board::ValuesUnder(const std::string& prefix) const {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::string> values;
-  for (auto entry = values_.lower_bound(prefix); entry != values_.end(); ++entry) {
-    if (entry->first.compare(0, prefix.size(), prefix) != 0) break;
-    values.push_back(entry->second);
-  }
-  return values;
 }
 
 }  // namespace tenon::rendezvous

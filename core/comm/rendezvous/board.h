@@ -75,10 +75,9 @@ class Board {
   Status failure() const;
   // True when all ranks have left; waits for it up to timeout_ns, but not beyond a failure.
   bool WaitAllLeft(std::uint64_t timeout_ns) const;
+  bool Complete() const;         // all ranks have come
   bool AnyonePresent() const;    // a rank that has come and not left
   std::string Describe() const;  // for Probe: version, job, ranks that are here
-  // Values under keys that begin with `prefix`.
-  std::vector<std::string> ValuesUnder(const std::string& prefix) const;
 
  private:
   struct Member {
@@ -107,7 +106,7 @@ class Board {
   Status CompareHandshake(const Candidate& candidate) const;
   Status CheckOpen(std::uint64_t token, std::uint32_t* rank) const;
   const Member* Find(std::uint64_t token) const;
-  void Complete(Ready& ready);
+  void LetGo(Ready& ready);
   void EndBarrier(const std::string& name, const Status& status, Ready& ready);
   std::uint64_t AddWaiter(Waiter waiter);
   Waiters::iterator Answer(Waiters::iterator waiter, Reply reply, Ready& ready);

@@ -46,15 +46,16 @@ class Server {
   virtual Status failure() const = 0;
   // As that of the board: not beyond a failure.
   virtual bool WaitAllLeft(std::uint64_t timeout_ns) const = 0;
+  virtual bool Complete() const = 0;       // all ranks have come
   virtual bool AnyonePresent() const = 0;  // a rank that has come and not left
   // Tells all ranks how a rank ended: "was ended by SIGKILL (killed)".
   virtual void AbortRank(std::uint32_t rank, const std::string& what_happened) = 0;
-  virtual std::vector<std::string> ValuesUnder(const std::string& prefix) const = 0;
 };
 
 // What libtenon_rendezvous.so offers.
 struct Library {
-  const char* version;  // of Tenon, that of the caller
+  const char* version;      // of Tenon, that of the caller
+  std::uint32_t interface;  // kInterface of this file, which changes with it
   Result<std::unique_ptr<Rendezvous>> (*join)(const Rank&, const Handshake&, const JoinOptions&);
   Result<std::unique_ptr<Server>> (*serve)(const ServeOptions&);
   // First rank of `workers` workers of this node, dealt out in the order of asking; asks until the limit of the topology.
@@ -62,6 +63,7 @@ struct Library {
   // What answers at an address, as a sentence: "Tenon 0.1.0, job 'x', ...". UNAVAILABLE says why nothing does.
   Result<std::string> (*probe)(const std::string& address, std::uint16_t port, std::uint64_t timeout_ns);
 };
+inline constexpr std::uint32_t kInterface = 2;
 inline constexpr char kLibraryFile[] = "libtenon_rendezvous.so";
 inline constexpr char kLibraryEntry[] = "tenon_rendezvous_library";
 using LibraryEntry = const Library* (*)();

@@ -138,11 +138,11 @@ class GrpcServer final : public Server {
   std::uint16_t port() const override { return port_; }
   Status failure() const override { return board_.failure(); }
   bool WaitAllLeft(std::uint64_t timeout_ns) const override { return board_.WaitAllLeft(timeout_ns); }
+  bool Complete() const override { return board_.Complete(); }
   bool AnyonePresent() const override { return board_.AnyonePresent(); }
   void AbortRank(std::uint32_t rank, const std::string& what_happened) override {
     board_.AbortRank(rank, what_happened);
   }
-  std::vector<std::string> ValuesUnder(const std::string& prefix) const override { return board_.ValuesUnder(prefix); }
 
  private:
   Board board_;

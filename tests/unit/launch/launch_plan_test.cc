@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "core/comm/step_report.h"
 #include "core/launch/attempt.h"
 #include "core/launch/final_report.h"
 #include "core/launch/log_follower.h"
@@ -172,34 +171,6 @@ TEST(LogFollower, ReadsTheLastLines) {
   EXPECT_EQ(LastLines(folder / "log", 2), (std::vector<std::string>{"two", "three"}));
   EXPECT_EQ(LastLines(folder / "log", 9).size(), 3U);
   EXPECT_TRUE(LastLines(folder / "absent", 2).empty());
-}
-
-StepReport Report(std::uint32_t rank, std::int64_t data_ms, std::int64_t compute_ms, std::int64_t wait_ms) {
-  return {rank, 7, data_ms * 1'000'000, compute_ms * 1'000'000, wait_ms * 1'000'000};
-}
-
-TEST(StepReport, NamesTheSlowRank) {
-  const StepReport reports[] = {Report(0, 1, 10, 20), Report(1, 15, 16, 0), Report(2, 1, 11, 20)};
-  const std::vector<std::string> lines = NotableSteps(reports);
-  ASSERT_EQ(lines.size(), 1U);
-  EXPECT_EQ(
-      lines[0],
-      "rank 1 is slow: 31.0 ms of its own per step, 2.6 times the median of 12.0 ms (data 15.0 ms, compute 16.0 ms, "
-      "waiting 0.0 ms), at step 7. The others wait for it.");
-  const Result<StepReport> again = DecodeStepReport(EncodeStepReport(reports[1]));
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ(again->data_ns, reports[1].data_ns);
-  EXPECT_FALSE(DecodeStepReport("1 2 three").ok());
-}
-
-TEST(StepReport, NamesACostlyNetwork) {
-  const StepReport even[] = {Report(0, 1, 9, 1), Report(1, 1, 9, 1)};
-  EXPECT_TRUE(NotableSteps(even).empty());
-  const StepReport costly[] = {Report(0, 1, 9, 5), Report(1, 1, 9, 1)};
-  ASSERT_EQ(NotableSteps(costly).size(), 1U);
-  EXPECT_EQ(NotableSteps(costly)[0],
-            "rank 0 spends 33 % of a step on communication (5.0 of 15.0 ms, at step 7). More than 20 % is "
-            "worth looking at.");
 }
 
 WorkerState Ended(std::uint32_t rank, int status, std::int64_t at_ns, bool by_us) {
