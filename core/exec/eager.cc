@@ -1,5 +1,7 @@
 #include "core/exec/eager.h"
 
+#include "core/exec/gradient_exchange.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -440,6 +442,14 @@ Status EagerEngine::Execute(EagerPlan& plan, std::span<const EagerTensor> inputs
   return Failed(plan, ToStatus(code, error, ""), call);
 }
 
+// References know one process; what has to be added up over the others is added up here.
+Status EagerEngine::CallReference(EagerPlan& plan, const EagerCall& call) {
+  const ReferenceArgs args{plan.attrs, plan.reference_inputs, plan.reference_outputs, call.random};
+  TENON_TRY(plan.op->def().reference()(args));
+  if (exchange_ == nullptr || !SumsOverRanks(plan.op->def())) return {};
+  return exchange_->SumNow(plan.reference_outputs[0].values<float>());
+}
+
 Status EagerEngine::ExecuteReference(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block,
                                      const EagerCall& call) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -452,8 +462,7 @@ Status EagerEngine::ExecuteReference(EagerPlan& plan, std::span<const EagerTenso
   for (const graph::InPlaceChoice& update : plan.updates)
     plan.reference_inputs[static_cast<std::size_t>(update.input)].PointTo(
         reinterpret_cast<void*>(block.outputs[update.output].address));
-  const ReferenceArgs args{plan.attrs, plan.reference_inputs, plan.reference_outputs, call.random};
-  return plan.op->def().reference()(args);
+  return CallReference(plan, call);
 }
 
 // On copies of the operands; results of operators that update an input go over its memory, which the block shares.
@@ -462,8 +471,7 @@ Status EagerEngine::ExecuteFallback(EagerPlan& plan, std::span<const EagerTensor
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]) TENON_TRY(CopyToHost(inputs[i], plan.reference_inputs[i].raw(), inputs[i].bytes()));
   }
-  const ReferenceArgs args{plan.attrs, plan.reference_inputs, plan.reference_outputs, call.random};
-  TENON_TRY(plan.op->def().reference()(args));
+  TENON_TRY(CallReference(plan, call));
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     const Tensor& made = plan.reference_outputs[i];
     if (made.defined()) TENON_TRY(device_.CopyFromHost(made.raw(), block.outputs[i].address, made.bytes()));

@@ -40,6 +40,8 @@ struct GradientOptions {
 // references, and records what gradients need. What a call costs is paid once per (operator, attributes, dtypes, shapes):
 // such plans are kept. Everything of one engine belongs to one thread; tensors must not outlive their engine unless
 // on_last_tensor takes care of it.
+class GradientExchange;
+
 class EagerEngine {
  public:
   EagerEngine(DeviceTarget& target, const EagerOptions& options);
@@ -48,6 +50,8 @@ class EagerEngine {
   EagerEngine& operator=(const EagerEngine&) = delete;
 
   Device& device() { return device_; }
+  // With several ranks: sums over them go through it. Must outlive the engine.
+  void SetExchange(GradientExchange* exchange) { exchange_ = exchange; }
 
   // ---- tensors
   // A copy of `tensor` on the device.
@@ -130,6 +134,7 @@ class EagerEngine {
 
   Status PlaceOutputs(const EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block,
                       const EagerCall& call);
+  Status CallReference(EagerPlan& plan, const EagerCall& call);
   Status Execute(EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block, const EagerCall& call);
   Status Perform(EagerPlan& plan, std::span<const EagerTensor> inputs, EagerBlock& block, const EagerCall& call) {
     return device_.activity() == nullptr ? Execute(plan, inputs, block, call)
@@ -154,6 +159,7 @@ class EagerEngine {
 
   DeviceTarget& target_;
   Device& device_;
+  GradientExchange* exchange_ = nullptr;
   EagerOptions options_;
   EagerPool pool_;
   EagerPlanner planner_;

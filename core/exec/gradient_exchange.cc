@@ -51,6 +51,8 @@ class AllReduceHook final : public BucketHook {
 
 }  // namespace
 
+bool SumsOverRanks(const OpDef& def) { return def.domain() == "tenon" && def.type() == "SumOverRanks"; }
+
 std::unique_ptr<BucketHook> MakeAllReduceHook(Communicator& comm) { return std::make_unique<AllReduceHook>(comm); }
 
 GradientExchange::GradientExchange(Communicator& comm, Communicator& host, Device& device)
@@ -74,13 +76,18 @@ Status GradientExchange::Prepare(const std::vector<passes::GradientBucket>& buck
     view.dtype = buckets[i].dtype;
     view.tag = hash_ + i;
     view.gradient_elements = buckets[i].bytes / SizeOf(view.dtype);
+    for (const passes::GradientBucket::Slot& slot : buckets[i].slots)
+      view.slots.push_back(
+          {slot.parameter, slot.shape, slot.offset / SizeOf(view.dtype), slot.bytes / SizeOf(view.dtype)});
     view.carries_totals = i == 0 && hook_->exact() && view.dtype == DType::kF32;
     const std::int64_t bytes = buckets[i].bytes + (view.carries_totals ? kTailBytes : 0);
     view.elements = bytes / SizeOf(view.dtype);
     TENON_TRY_WHILE(Allocate(bucket, bytes), "allocating bucket {} of the gradients", i);
     buckets_.push_back(std::move(bucket));
   }
-  return {};
+  std::vector<BucketView> views;
+  for (const Bucket& bucket : buckets_) views.push_back(bucket.view);
+  return hook_->Prepare(views);
 }
 
 std::int64_t GradientExchange::bytes() const {
@@ -92,7 +99,10 @@ std::int64_t GradientExchange::bytes() const {
 // In memory of the communicator where it offers any, else in the device's; zero, for the gaps between gradients are summed
 // too.
 Status GradientExchange::Allocate(Bucket& bucket, std::int64_t bytes) {
-  TENON_ASSIGN(std::optional<CommBuffer> offered, comm_.AllocateBuffer(bytes));
+  std::optional<CommBuffer> offered;
+  if (hook_->exact()) {
+    TENON_ASSIGN(offered, comm_.AllocateBuffer(bytes));
+  }
   if (offered) {
     bucket.shared = std::move(*offered);
     bucket.view.send = bucket.shared.send();
@@ -182,6 +192,12 @@ Status GradientExchange::Scale(double factor) {
 Result<StepTotals> GradientExchange::Totals() {
   TENON_TRY(Settle());
   return StepTotals{totals_[0], totals_[1], totals_[2], totals_[3]};
+}
+
+Status GradientExchange::SumNow(std::span<float> values) {
+  if (statistics_ == nullptr) return Error(Code::kInternal, "No communicator is there for statistics over the ranks.");
+  if (absent_) std::fill(values.begin(), values.end(), 0.0F);
+  return statistics_->AllReduceNow(values);
 }
 
 Status GradientExchange::Launch(std::size_t bucket) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,13 @@
 #include "core/passes/pass.h"
 
 namespace tenon::exec {
+
+// A gradient in a bucket.
+struct BucketSlot {
+  std::string parameter;
+  Shape shape;
+  std::int64_t first = 0, elements = 0;  // in the bucket; with the padding of its layout
+};
 
 // One bucket of gradients on its way: `elements` numbers of `dtype` at `send` become their sums over the ranks at `receive`,
 // which may be the same place. Device memory.
@@ -23,6 +31,7 @@ struct BucketView {
   // With the numbers of StepTotals behind the gradients, which only an exact sum may carry.
   bool carries_totals = false;
   std::int64_t gradient_elements = 0;  // without them
+  std::vector<BucketSlot> slots;
 };
 
 // What is done with a bucket in place of a plain all-reduce: shorter numbers on the wire, compression. All calls come from
@@ -30,13 +39,18 @@ struct BucketView {
 class BucketHook {
  public:
   virtual ~BucketHook() = default;
+  // All buckets of the run, once, before the first step.
+  virtual Status Prepare(std::span<const BucketView>) { return {}; }
   // The gradients are there, as far as work enqueued on the device is; starts the exchange.
   virtual Status Launch(const BucketView& bucket) = 0;
   // Returns when the sums are there.
   virtual Status Await(const BucketView& bucket) = 0;
-  // Does the hook sum every number exactly? Then the totals of a step may travel in a bucket.
+  // Does the hook sum every number exactly, where it lies? Then the totals of a step may travel in a bucket.
   virtual bool exact() const = 0;
 };
+
+// Is it SumOverRanks?
+bool SumsOverRanks(const OpDef& def);
 
 // Numbers of a step that are summed over the ranks beside the gradients.
 struct StepTotals {
@@ -66,6 +80,13 @@ class GradientExchange {
 
   // In place of the plain all-reduce; before the first Prepare.
   void SetHook(std::unique_ptr<BucketHook> hook) { hook_ = std::move(hook); }
+
+  // Numbers that ranks add up in the middle of a step (SumOverRanks) go over a communicator of their own, on host memory,
+  // so that they need no order among the buckets.
+  void SetStatistics(Communicator* comm) { statistics_ = comm; }
+  // Adds up now. A rank that runs a step only to be there for the others is absent: it gives zeros.
+  Status SumNow(std::span<float> values);
+  void SetAbsent(bool absent) { absent_ = absent; }
 
   // Makes the memory; later calls only compare.
   Status Prepare(const std::vector<passes::GradientBucket>& buckets);
@@ -106,6 +127,8 @@ class GradientExchange {
 
   Communicator &comm_, &host_;
   Device& device_;
+  Communicator* statistics_ = nullptr;
+  bool absent_ = false;
   std::unique_ptr<BucketHook> hook_;
   std::vector<Bucket> buckets_;
   std::uint64_t hash_ = 0;

@@ -310,17 +310,24 @@ void Program::SetRandom(Step& step, const RunOptions& options) const {
   step.call.rng_offset = options.position << 32;
 }
 
+// References know one process; what has to be added up over the others is added up here.
+Status Program::CallReference(const ReferenceStep& reference, const ReferenceArgs& args) {
+  TENON_TRY(reference.def->reference()(args));
+  if (exchange_ == nullptr || !SumsOverRanks(*reference.def)) return {};
+  return exchange_->SumNow(args.outputs[0].values<float>());
+}
+
 Status Program::RunReference(Step& step) {
   ReferenceStep& reference = references_[step.reference];
   reference.random = {step.call.rng_key, step.call.rng_offset};
   const graph::Node& node = graph().node(step.node);
   const ReferenceArgs args{node.attrs, reference.inputs, reference.outputs, reference.random};
-  if (!reference.fallback) return reference.def->reference()(args);
+  if (!reference.fallback) return CallReference(reference, args);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     Tensor& copy = reference.inputs[i];
     if (copy.defined()) TENON_TRY(device_.CopyToHost(AddressOf(node.inputs[i]), copy.raw(), copy.bytes()));
   }
-  TENON_TRY(reference.def->reference()(args));
+  TENON_TRY(CallReference(reference, args));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const Tensor& made = reference.outputs[i];
     if (made.defined()) TENON_TRY(device_.CopyFromHost(made.raw(), AddressOf(node.outputs[i]), made.bytes()));

@@ -150,6 +150,7 @@ class Program {
   ActivityKind PhaseOf(std::size_t step) const;
   Status RunStep(Step& step);
   Status RunReference(Step& step);
+  Status CallReference(const ReferenceStep& reference, const ReferenceArgs& args);
   Status FailedStep(const Step& step, std::int32_t code, const tenon_error& error) const;
   Status Observe(const Step& step, StepObserver& observer) const;
 

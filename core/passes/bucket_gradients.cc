@@ -100,6 +100,7 @@ Result<GradientBucket> LayOutBucket(const Graph& graph, NodeId id,
   for (std::size_t i = 0; i < count; ++i) {
     GradientBucket::Slot slot;
     slot.parameter = graph.value(node.inputs[i]).name;
+    slot.shape = graph.value(node.inputs[i]).type.shape.Concrete();
     slot.gradient = node.inputs[count + i];
     slot.result = node.outputs[i];
     slot.offset = bucket.bytes;

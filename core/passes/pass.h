@@ -66,6 +66,7 @@ struct BucketRule {
 struct GradientBucket {
   struct Slot {
     std::string parameter;
+    Shape shape;               // of the parameter
     ValueId gradient = kNone;  // what this rank has
     ValueId result = kNone;    // the sum over ranks
     std::int64_t offset = 0, bytes = 0;

@@ -41,7 +41,9 @@ class EagerRunner final : public StepRunner {
         device_(runtime.device()),
         variables_(runtime.device()),
         engine_(runtime.target(), EngineOptions(runtime)),
-        fallbacks_(options.config->fallback) {}
+        fallbacks_(options.config->fallback) {
+    engine_.SetExchange(options.exchange);
+  }
 
   Result<double> Train(const Batch& batch, const StepPart& part) override;
   Status TrainWithout(const StepPart& part) override;

@@ -66,6 +66,7 @@ class LayerBuilder {
   std::vector<graph::ValueId> inputs;
   bool training;                                  // false: inference, running statistics are used, dropout does nothing
   std::map<std::string, InitialTensor>& initial;  // of parameters and states, by name
+  bool sync_batch_norm = false;                   // statistics of a batch are those of all ranks
 
   const ValueType& type(std::size_t input) const { return graph.value(inputs[input]).type; }
   // "<layer>.<suffix>", trained, float32. Dims of more than 2^62 elements are refused.

@@ -31,6 +31,9 @@ class Network {
   // Adds the layers to `graph`, reading `input`. An error names the layer, its place, and both shapes.
   Result<Build> AddTo(graph::Graph& graph, graph::ValueId input, bool training) const;
 
+  // From now on the statistics of batch norms in training are those of the batches of all ranks.
+  void SyncBatchNorm() { sync_batch_norm_ = true; }
+
   // Where the last layer was written: "run.yaml:14:5".
   const std::string& place_of_output() const { return layers_.back().place; }
 
@@ -44,6 +47,7 @@ class Network {
   };
   std::vector<Layer> layers_;
   const OpRegistry* ops_ = nullptr;
+  bool sync_batch_norm_ = false;
 };
 
 }  // namespace tenon

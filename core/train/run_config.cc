@@ -244,6 +244,7 @@ void CheckEarlyStop(const ConfigNode& node, const RunConfig& run, ConfigReader& 
 
 void CheckRun(const ConfigNode& node, RunConfig& run, ConfigReader& reader) {
   CheckEarlyStop(node, run, reader);
+  CheckParallel(node, run, reader);
   if (const ConfigNode* name = node.Find("name"); name != nullptr && !IsFileName(run.name)) {
     reader.Fail(name->place(), "'name' becomes part of file names and must not be empty or hold a '/', but is {}.",
                 name->Describe());

@@ -7,6 +7,7 @@
 #include "core/base/digest.h"
 #include "core/base/log.h"
 #include "core/platform/process.h"
+#include "core/train/gradient_hook.h"
 
 namespace tenon {
 namespace {
@@ -58,6 +59,11 @@ Status RunRanks::Connect(const RunConfig& config, exec::Runtime& runtime, const 
   Device& device = runtime.device();
   TENON_ASSIGN(auto host, Communicator::Make(plugin, options));
   std::unique_ptr<Communicator> on_device;
+  std::unique_ptr<Communicator> statistics;
+  if (config.parallel.sync_batch_norm) {
+    options.name = "statistics";
+    TENON_ASSIGN(statistics, Communicator::Make(plugin, options));
+  }
   if (!device.host_accessible()) {
     options.name = "device";
     options.device = &device;
@@ -67,9 +73,15 @@ Status RunRanks::Connect(const RunConfig& config, exec::Runtime& runtime, const 
     const std::lock_guard<std::mutex> lock(mutex_);
     host_ = std::move(host);
     device_ = std::move(on_device);
+    statistics_ = std::move(statistics);
   }
   rendezvous_->OnFailure([this](const Status& cause) { AbortAll(cause); });
   gradients_ = std::make_unique<exec::GradientExchange>(this->device(), *host_, device);
+  gradients_->SetStatistics(statistics_.get());
+  if (auto hook = MakeGradientHook(config, *host_, device)) {
+    power_sgd_ = dynamic_cast<exec::PowerSgd*>(hook.get());
+    gradients_->SetHook(std::move(hook));
+  }
   TENON_LOG(kInfo, "train", "collectives: {}", this->device().Describe());
   return {};
 }
@@ -78,16 +90,18 @@ void RunRanks::AbortAll(const Status& cause) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (host_) host_->Abort(cause);
   if (device_) device_->Abort(cause);
+  if (statistics_) statistics_->Abort(cause);
 }
 
 RunRanks::~RunRanks() {
   if (rendezvous_) rendezvous_->OnFailure([](const Status&) {});
   gradients_.reset();
-  std::unique_ptr<Communicator> host, device;
+  std::unique_ptr<Communicator> host, device, statistics;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     host.swap(host_);
     device.swap(device_);
+    statistics.swap(statistics_);
   }
 }
 
@@ -122,7 +136,8 @@ Status RunRanks::AverageVariables(exec::Variables& variables, const std::vector<
 }
 
 Status RunRanks::Fail(const Status& status) {
-  const bool heard = (host_ && host_->broken()) || (device_ && device_->broken());
+  const bool heard =
+      (host_ && host_->broken()) || (device_ && device_->broken()) || (statistics_ && statistics_->broken());
   const std::int64_t until = MonotonicNs() + (heard ? kCauseNs : 0);
   Status cause = rendezvous_->failure();
   while (cause.ok() && MonotonicNs() < until) {

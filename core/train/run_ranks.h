@@ -9,6 +9,7 @@
 #include "core/comm/communicator.h"
 #include "core/comm/rendezvous.h"
 #include "core/exec/gradient_exchange.h"
+#include "core/exec/power_sgd.h"
 #include "core/exec/runtime.h"
 #include "core/exec/variables.h"
 #include "core/train/run_config.h"
@@ -37,6 +38,8 @@ class RunRanks {
   // On the device's memory; the same where the host can reach that.
   Communicator& device() { return device_ ? *device_ : *host_; }
   exec::GradientExchange& gradients() { return *gradients_; }
+  // The hook of `parallel.hook`, or null.
+  exec::PowerSgd* power_sgd() { return power_sgd_; }
   Rendezvous& rendezvous() { return *rendezvous_; }
 
   // The sum of a number over the ranks.
@@ -59,8 +62,10 @@ class RunRanks {
   const Rank rank_;
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<Communicator> host_, device_;
+  std::unique_ptr<Communicator> statistics_;  // of batch norms over all ranks
   std::unique_ptr<exec::GradientExchange> gradients_;
-  std::mutex mutex_;  // guards the communicators against an abort while they come and go
+  exec::PowerSgd* power_sgd_ = nullptr;  // of gradients_
+  std::mutex mutex_;                     // guards the communicators against an abort while they come and go
 };
 
 // What all ranks must have alike of a configuration, as a hash: everything but where results go and what is told.

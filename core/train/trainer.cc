@@ -14,11 +14,14 @@
 #include "core/train/evaluation.h"
 #include "core/train/event_file.h"
 #include "core/train/fallback_report.h"
+#include "core/train/gradient_hook.h"
 #include "core/train/init_weights.h"
+#include "core/train/local_steps.h"
 #include "core/train/loss.h"
 #include "core/train/metrics_file.h"
 #include "core/train/network.h"
 #include "core/train/progress.h"
+#include "core/train/rank_checkpoint.h"
 #include "core/train/rank_watch.h"
 #include "core/train/run_checks.h"
 #include "core/train/run_end.h"
@@ -76,6 +79,8 @@ class TrainingRun {
   Status JoinRanks();
   Status ShareStart();
   Status SettleVariables();
+  Status MeetRanks();
+  Status TrainAbsent(StepPart part);
   Status EndRanks(Status status);
   CheckpointFolder MakeCheckpointFolder() const;
   Status OpenFolder();
@@ -133,6 +138,8 @@ class TrainingRun {
   double weight_ = 0;    // what it counts, on all ranks
   bool predicts_weights_ = false;
   bool told_to_stop_ = false;
+  std::optional<LocalSteps> local_;  // where ranks update alone
+  Batch stand_in_;                   // for a step in which this rank has none, where it must be there all the same
   LossScaler scaler_;
   std::optional<EarlyStop> early_stop_;
   std::optional<CheckpointFolder> checkpoints_;
@@ -154,6 +161,8 @@ class TrainingRun {
 Status TrainingRun::Run() {
   AddConfig(&result_.summary, config_);
   if (!rank_.ok()) return rank_.status();
+  result_.summary.rank = rank_->rank;
+  result_.summary.world_size = rank_->size;
   TENON_TRY(Open());
   if (options_.dry_run) return DryRun();
   TENON_TRY(TrainEpochs());
@@ -166,6 +175,7 @@ Status TrainingRun::Open() {
   TENON_TRY(profile_.Check(/*folder_open=*/false));
   TENON_TRY(OpenDevice());
   TENON_ASSIGN(network_, Network::Make(config_.network, runtime_->ops()));
+  if (rank_->many() && config_.parallel.sync_batch_norm) network_->SyncBatchNorm();
   Status inputs = OpenInputs();
   if (!inputs.ok()) return AsInputError(std::move(inputs)).At(PlaceOf(config_.source, "data").ToString());
   TENON_ASSIGN(facts_,
@@ -280,6 +290,7 @@ Status TrainingRun::JoinRanks() {
   progress_.Line(fmt::format("{}", Describe(*rank_)));
   TENON_ASSIGN(ranks_, RunRanks::Join(*rank_, config_, *runtime_, options_.join));
   watch_.emplace(*ranks_, config_.parallel.straggler_every);
+  if (config_.parallel.sync.every > 1) local_.emplace(config_.parallel.sync.every);
   return {};
 }
 
@@ -292,12 +303,22 @@ Status TrainingRun::ShareStart() {
 // Running statistics are those of a rank's own batches until something is measured or saved: then they are averaged.
 Status TrainingRun::SettleVariables() {
   if (!ranks_) return {};
+  if (local_) return MeetRanks();
   std::vector<std::string> names;
   for (const std::string& name : runner_->ParameterNames()) {
     const auto* variable = runner_->variables().Find(name);
     if (variable != nullptr && !variable->trained) names.push_back(name);
   }
   return ranks_->AverageVariables(runner_->variables(), names);
+}
+
+// Ranks that update alone become equal again, and learn what the others have seen.
+Status TrainingRun::MeetRanks() {
+  TENON_ASSIGN(const LocalSteps::Seen seen, local_->Meet(*ranks_, *runner_, stop_.received() != 0, at_.global_step));
+  told_to_stop_ = told_to_stop_ || seen.stop > 0;
+  at_.loss_sum += seen.loss;
+  at_.loss_weight += seen.weight;
+  return {};
 }
 
 // The first cause of any rank, where one has failed.
@@ -319,9 +340,10 @@ Status TrainingRun::OpenFolder() {
   checkpoints_.emplace(MakeCheckpointFolder());
   const bool to_find = options_.resume && options_.resume_from.empty();
   std::error_code ignored;
-  if (to_find && !std::filesystem::exists(path, ignored))
+  if (to_find && rank_->rank == 0 && !std::filesystem::exists(path, ignored))
     return Error(Code::kNotFound, "There is no run in '{}' to resume: the folder does not exist.", path);
-  TENON_ASSIGN(folder_, RunFolder::Open(path, options_.resume));
+  TENON_ASSIGN(folder_, ranks_ ? RunFolder::Open(path, options_.resume, ranks_->host())
+                               : RunFolder::Open(path, options_.resume));
   if (!folder_->moved_to().empty()) {
     result_.summary.warnings.push_back(
         fmt::format("The earlier run in '{}' was renamed to '{}'.", folder_->path(), folder_->moved_to()));
@@ -336,7 +358,7 @@ Status TrainingRun::OpenRunner() {
   options.layout = data_->layout();
   options.first_values = &first_values_;
   if (folder_) options.graphs_folder = folder_->File("graphs");
-  if (ranks_) options.exchange = &ranks_->gradients();
+  if (ranks_ && !local_) options.exchange = &ranks_->gradients();
   TENON_ASSIGN(runner_, config_.mode == RunMode::kGraph ? MakeGraphRunner(*runtime_, *network_, options)
                                                         : MakeEagerRunner(*runtime_, *network_, options));
   return {};
@@ -344,6 +366,8 @@ Status TrainingRun::OpenRunner() {
 
 // Nothing of an earlier run is written over before its checkpoint has been taken.
 Status TrainingRun::OpenRecords() {
+  recording_ = rank_->rank > 0;
+  if (recording_) return {};  // the first rank writes for all
   const auto resumed = options_.resume ? std::optional(at_.global_step) : std::nullopt;
   Status written = WriteFileAtomically(folder_->File("config.yaml"), PrintRunConfig(config_));
   if (!written.ok()) return AsInputError(std::move(written));
@@ -356,17 +380,9 @@ Status TrainingRun::OpenRecords() {
 }
 
 Status TrainingRun::Resume() {
-  std::string path = options_.resume_from;
-  Checkpoint checkpoint;
-  if (path.empty()) {
-    TENON_ASSIGN_WHILE(FoundCheckpoint found, MakeCheckpointFolder().FindLatest(),
-                       "looking for a checkpoint to go on from");
-    path = found.file.path;
-    checkpoint = std::move(found.checkpoint);
-  } else {
-    TENON_ASSIGN(checkpoint, LoadCheckpoint(path));
-  }
-  TENON_TRY_WHILE(LoadInto(checkpoint, path), "resuming from '{}'", path);
+  TENON_ASSIGN(const FoundCheckpoint found, LoadForAll(MakeCheckpointFolder(), options_.resume_from, ranks_.get()));
+  const std::string& path = found.file.path;
+  TENON_TRY_WHILE(LoadInto(found.checkpoint, path), "resuming from '{}'", path);
   progress_.Line(
       fmt::format("Resumed from {}: epoch {}, step {} of {}.", path, at_.epoch, at_.step_in_epoch, per_epoch_));
   return {};
@@ -374,7 +390,7 @@ Status TrainingRun::Resume() {
 
 Status TrainingRun::LoadInto(const Checkpoint& checkpoint, const std::string& path) {
   TENON_ASSIGN(const RunState state, ReadRunScalars(checkpoint));
-  TENON_ASSIGN(at_, PositionOf(config_, state));
+  TENON_ASSIGN(at_, PositionOf(config_, state, rank_->size));
   TENON_TRY(CheckVocabulary(state, data_->vocabulary()));
   TENON_INVALID_IF(at_.step_in_epoch > per_epoch_,
                    "The checkpoint stands after step {} of an epoch; an epoch of this run has {} steps.",
@@ -383,6 +399,8 @@ Status TrainingRun::LoadInto(const Checkpoint& checkpoint, const std::string& pa
   TENON_TRY(RestoreScaler(state, &scaler_));
   last_saved_ = at_.Name();
   TENON_TRY(PrepareRunner());
+  if (!options_.dry_run)
+    TENON_TRY(RestoreHook(state, rank_->rank, rank_->size, ranks_ ? ranks_->power_sgd() : nullptr));
   TENON_ASSIGN(const MatchReport report, RestoreTensors(checkpoint, *runner_, options_.lenient));
   if (!report.complete()) {
     result_.summary.warnings.push_back(fmt::format("{}: {}", path, report.Counts()));
@@ -394,6 +412,13 @@ Status TrainingRun::LoadInto(const Checkpoint& checkpoint, const std::string& pa
 Status TrainingRun::PrepareRunner() {
   TENON_TRY(train_loader_->Start(0));
   TENON_ASSIGN(const Batch* like, train_loader_->Next());
+  while (like != nullptr && CountedWeight(config_.loss, like->labels) == 0) {  // of another rank, or all ignored
+    TENON_ASSIGN(like, train_loader_->Next());
+  }
+  if (like == nullptr) return InvalidArgument("No label of the training samples of rank {} counts.", rank_->rank);
+  stand_in_ = *like;
+  stand_in_.samples = like->samples.Clone();
+  stand_in_.labels = like->labels.Clone();
   return runner_->Prepare(*like);
 }
 
@@ -441,7 +466,7 @@ Status TrainingRun::TrainEpoch() {
     if (at_.step_in_epoch == per_epoch_) break;  // saved when it is evaluated
     if (config_.checkpoint.steps && at_.global_step % *config_.checkpoint.steps == 0) TENON_TRY(Save());
   }
-  return {};
+  return local_ ? MeetRanks() : Status();
 }
 
 // The loss of a step is the mean over what its batches count, on all ranks; 0 where they count nothing: then nothing changes.
@@ -451,7 +476,7 @@ Result<double> TrainingRun::TrainBatches() {
     TENON_TRY(batches_.Read(*train_loader_, groups_.batches_of(at_.step_in_epoch), config_.loss));
   }
   weight_ = batches_.weight();
-  if (ranks_) {
+  if (ranks_ && !local_) {
     TENON_ASSIGN(weight_, WeightOfAll());
   }
   if (weight_ == 0) return 0.0;
@@ -471,8 +496,10 @@ Result<double> TrainingRun::TrainBatches() {
     TENON_ASSIGN(const double of_batch, runner_->Train(of_step.batch, part));
     loss += batches_.parts().size() == 1 ? of_batch : of_batch * part.weight;
   }
-  if (!ranks_) return loss;
-  if (batches_.parts().empty()) TENON_TRY(runner_->TrainWithout(part));
+  if (local_) local_->Note(loss, weight_);
+  if (!ranks_ || local_) return loss;
+  if (batches_.parts().empty())
+    TENON_TRY(config_.parallel.sync_batch_norm ? TrainAbsent(part) : runner_->TrainWithout(part));
   told_to_stop_ = told_to_stop_ || runner_->totals().stop != 0;
   weight_ = runner_->totals().counted;
   return runner_->totals().loss;
@@ -483,8 +510,18 @@ Result<double> TrainingRun::TrainBatches() {
 Result<double> TrainingRun::WeightOfAll() {
   constexpr double kExact = 1 << 24;  // what float32 counts to
   const double labels = static_cast<double>(batches_.samples_of_all() * data_->layout().label_shape.elements());
-  predicts_weights_ = CountsLabels(config_.loss) && !data_->varies() && labels <= kExact;
+  const bool as_it_is = config_.parallel.hook || config_.parallel.sync_batch_norm;  // nothing can be made up for later
+  predicts_weights_ = CountsLabels(config_.loss) && !data_->varies() && labels <= kExact && !as_it_is;
   return predicts_weights_ ? labels : ranks_->Sum(batches_.weight());
+}
+
+// Batch norms over all ranks need each of them: this one takes the step with a batch that counts nothing.
+Status TrainingRun::TrainAbsent(StepPart part) {
+  part.weight = 0;
+  ranks_->gradients().SetAbsent(true);
+  auto trained = runner_->Train(stand_in_, part);
+  ranks_->gradients().SetAbsent(false);
+  return std::move(trained).status();
 }
 
 Status TrainingRun::Step() {
@@ -514,10 +551,11 @@ Status TrainingRun::RunStep() {
   ++at_.global_step;
   ++at_.step_in_epoch;
   if (weight_ > 0) TENON_TRY_WHILE(scaler_.Update(runner_->overflowed()), "training step {}", at_.global_step);
-  if (Updated()) {
+  if (Updated() && !local_) {
     at_.loss_sum += loss * weight_;
     at_.loss_weight += weight_;
   }
+  if (local_ && local_->Due(at_.global_step)) TENON_TRY(MeetRanks());
   return Log(loss, took);
 }
 
@@ -575,7 +613,8 @@ Status TrainingRun::EvaluateEpoch(bool last) {
 
 Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
   const ActivityScope scope(profile_.log(), ActivityKind::kEvaluation);
-  TENON_ASSIGN(const MetricSet set, EvaluateAll(*runner_, loader, config_.loss, facts_.metrics));
+  TENON_ASSIGN(const MetricSet set,
+               EvaluateAll(*runner_, loader, config_.loss, facts_.metrics, ranks_ ? &ranks_->host() : nullptr));
   const auto values = set.Values();
   const bool test = part == "test";
   RunSummary& summary = result_.summary;
@@ -596,7 +635,7 @@ Status TrainingRun::Evaluate(Loader& loader, const std::string& part) {
   const auto& wanted = facts_.metrics.names;
   if (test && std::find(wanted.begin(), wanted.end(), "confusion_matrix") != wanted.end()) {
     const ConfusionMatrix& matrix = set.matrix();
-    TENON_TRY(WriteFileAtomically(folder_->File("confusion_matrix.csv"), matrix.ToCsv()));
+    if (rank_->rank == 0) TENON_TRY(WriteFileAtomically(folder_->File("confusion_matrix.csv"), matrix.ToCsv()));
     summary.confusion_matrix = {"confusion_matrix.csv", matrix.classes, matrix.samples(), matrix.right()};
   }
   TENON_TRY(metrics_.WriteEvaluation(at_.global_step, at_.epoch, metrics));
@@ -610,12 +649,14 @@ Status TrainingRun::Save() {
   if (!wanted || at_.global_step == 0 || at_.Name() == last_saved_) return {};
   TENON_TRY(SettleVariables());
   const ActivityScope scope(profile_.log(), ActivityKind::kCheckpoint);
-  TENON_ASSIGN(RunState state, CaptureRun(config_, at_, *runner_, scaler_, early_stop_ ? &*early_stop_ : nullptr));
+  TENON_ASSIGN(RunState state,
+               CaptureRun(config_, at_, *runner_, scaler_, early_stop_ ? &*early_stop_ : nullptr, rank_->size));
+  if (ranks_) TENON_TRY(CaptureHook(ranks_->power_sgd(), ranks_->host(), &state));
   AddVocabulary(data_->vocabulary(), &state);
-  TENON_ASSIGN_WHILE(const std::string path, checkpoints_->Save(state), "saving a checkpoint after step {}",
-                     at_.global_step);
+  TENON_ASSIGN_WHILE(const std::string path, SaveForAll(*checkpoints_, state, ranks_.get()),
+                     "saving a checkpoint after step {}", at_.global_step);
   last_saved_ = at_.Name();
-  TENON_LOG(kInfo, "train", "saved {}", path);
+  if (!path.empty()) TENON_LOG(kInfo, "train", "saved {}", path);
   return {};
 }
 

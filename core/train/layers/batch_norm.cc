@@ -1,6 +1,7 @@
 // batch_norm: scale and shift per channel after normalising by the batch (training) or the running statistics
 // (inference). momentum is ONNX's: the weight of the old running value.
 #include "core/train/layer.h"
+#include "core/train/layers/sync_batch_norm.h"
 
 namespace tenon {
 namespace {
@@ -30,6 +31,11 @@ LayerResult Build(LayerBuilder& builder, const BatchNorm& norm) {
   TENON_ASSIGN(const graph::ValueId shift, builder.Parameter("bias", shape, Initializer::Constant(0)));
   TENON_ASSIGN(const graph::ValueId mean, builder.State("running_mean", shape, Initializer::Constant(0)));
   TENON_ASSIGN(const graph::ValueId var, builder.State("running_var", shape, Initializer::Constant(1)));
+  if (builder.training && builder.sync_batch_norm) {
+    TENON_ASSIGN(const graph::ValueId output,
+                 AddSyncBatchNorm(builder, {scale, shift, mean, var}, norm.eps, norm.momentum));
+    return std::vector<graph::ValueId>{output};
+  }
   const Attributes attrs = {
       {"epsilon", norm.eps}, {"momentum", norm.momentum}, {"training_mode", std::int64_t{builder.training ? 1 : 0}}};
   TENON_ASSIGN(const auto outputs, builder.Op("BatchNormalization", {builder.inputs[0], scale, shift, mean, var}, attrs,

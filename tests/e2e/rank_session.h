@@ -1,0 +1,144 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/config/load.h"
+#include "core/data/open_data.h"
+#include "core/exec/runtime.h"
+#include "core/train/gradient_hook.h"
+#include "core/train/network.h"
+#include "core/train/step_batches.h"
+#include "core/train/step_groups.h"
+#include "core/train/step_runner.h"
+
+namespace tenon {
+
+// One rank of a training run from inside a test program, on a thread of its own: the CPU plugin, a network and the rank's share
+// of the data, from configuration text. Without a communicator it is the only one.
+class RankSession {
+ public:
+  RankSession(const std::string& sections, Communicator* comm) : comm_(comm) {
+    auto tree = LoadConfigText("name: test\n" + sections, "test", ".");
+    Check(tree.status());
+    auto config = ReadRunConfig(*tree);
+    Check(config.status());
+    config_ = std::move(config).value();
+    auto network = Network::Make(config_.network);
+    Check(network.status());
+    network_ = std::make_unique<Network>(std::move(network).value());
+    OpenDataOptions options;
+    options.seed = static_cast<std::uint64_t>(config_.seed);
+    if (comm != nullptr) options.rank = comm->rank();
+    if (comm != nullptr) options.ranks = comm->size();
+    auto data = OpenData(config_.data, options);
+    Check(data.status());
+    data_ = std::make_unique<DataSource>(std::move(data).value());
+    auto loader = data_->TrainLoader();
+    Check(loader.status());
+    loader_ = std::move(loader).value();
+    groups_ = StepGroups(*loader_, config_.train.accumulate);
+    auto runtime = exec::Runtime::Open({});
+    Check(runtime.status());
+    runtime_ = std::move(runtime).value();
+    StepRunnerOptions runner_options;
+    runner_options.config = &config_;
+    runner_options.layout = data_->layout();
+    if (comm != nullptr) {
+      exchange_ = std::make_unique<exec::GradientExchange>(*comm, *comm, runtime_->device());
+      if (auto hook = MakeGradientHook(config_, *comm, runtime_->device())) {
+        power_sgd = dynamic_cast<exec::PowerSgd*>(hook.get());
+        exchange_->SetHook(std::move(hook));
+      }
+      if (config_.parallel.sync_batch_norm) {
+        exchange_->SetStatistics(comm);
+        network_->SyncBatchNorm();
+      }
+      runner_options.exchange = exchange_.get();
+    }
+    auto runner = config_.mode == RunMode::kGraph ? MakeGraphRunner(*runtime_, *network_, runner_options)
+                                                  : MakeEagerRunner(*runtime_, *network_, runner_options);
+    Check(runner.status());
+    runner_ = std::move(runner).value();
+    Check(loader_->Start(0));
+    const auto batch = loader_->Next();
+    Check(batch.status());
+    Check(runner_->Prepare(**batch));
+  }
+  ~RankSession() { runner_.reset(); }
+
+  // Trains so many epochs with one learning rate; the losses of the steps.
+  std::vector<double> TrainEpochs(std::int64_t epochs, double rate) {
+    std::vector<double> losses;
+    for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
+      Check(loader_->Start(epoch));
+      for (std::int64_t step = 0; step < groups_.steps_per_epoch(); ++step) losses.push_back(Step(step, rate));
+    }
+    return losses;
+  }
+
+  // Parameters, running statistics and states of the optimiser.
+  std::map<std::string, std::vector<double>> Values() {
+    std::map<std::string, std::vector<double>> values;
+    for (const auto& names : {runner_->ParameterNames(), runner_->OptimizerStateNames()}) {
+      for (const std::string& name : names) {
+        auto tensor = runner_->variables().Get(name);
+        Check(tensor.status());
+        const auto floats = tensor->values<float>();
+        values[name].assign(floats.begin(), floats.end());
+      }
+    }
+    return values;
+  }
+
+  exec::PowerSgd* power_sgd = nullptr;
+
+ private:
+  static void Check(const Status& status) {
+    if (status.ok()) return;
+    ADD_FAILURE() << status.ToString();
+    std::exit(1);
+  }
+
+  double Step(std::int64_t step, double rate) {
+    Check(batches_.Read(*loader_, groups_.batches_of(step), config_.loss));
+    double weight = batches_.weight();
+    if (comm_ != nullptr) Check(comm_->AllReduceNow<double>({&weight, 1}));
+    StepPart part;
+    part.learning_rate = rate;
+    part.step = steps_++;
+    part.counted = batches_.weight();
+    double loss = 0;
+    for (const StepBatches::Part& of_step : batches_.parts()) {
+      part.position = groups_.position(part.step, of_step.index);
+      part.weight = of_step.weight / weight;
+      part.first = &of_step == &batches_.parts().front();
+      part.last = &of_step == &batches_.parts().back();
+      const auto of_batch = runner_->Train(of_step.batch, part);
+      Check(of_batch.status());
+      loss += *of_batch * part.weight;
+    }
+    if (comm_ == nullptr) return loss;
+    if (batches_.parts().empty()) Check(runner_->TrainWithout(part));
+    return runner_->totals().loss;
+  }
+
+  Communicator* comm_;
+  RunConfig config_;
+  std::unique_ptr<Network> network_;
+  std::unique_ptr<DataSource> data_;
+  std::unique_ptr<Loader> loader_;
+  StepGroups groups_;
+  StepBatches batches_;
+  std::unique_ptr<exec::Runtime> runtime_;
+  std::unique_ptr<exec::GradientExchange> exchange_;
+  std::unique_ptr<StepRunner> runner_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace tenon

@@ -1,0 +1,166 @@
+// Runs of several processes: their files, their metrics, and how they go on, against runs of one process with the same samples
+// a step.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/e2e/rank_processes.h"
+
+namespace tenon {
+namespace {
+
+using testing_support::ReadFile;
+using testing_support::RunCase;
+using testing_support::ToolResult;
+using testing_support::TrainOnRanks;
+
+constexpr const char* kSections = R"(
+data: {type: synthetic, samples: 250, classes: 4, image: {shape: [1, 6, 6]}, split: {test: every_5}, batch: 8}
+network: {layers: [{conv: {out: 4, kernel: 3}}, {relu: {}}, {flatten: {}}, {linear: {out: 4}}]}
+optimizer: {type: sgd, lr: 0.05, momentum: 0.9}
+schedule: {type: constant}
+eval: {metrics: [loss, accuracy, top_2, f1_macro, confusion_matrix]}
+train: {epochs: 2}
+log: {every: 1}
+)";
+
+void ExpectDone(const std::vector<ToolResult>& results) {
+  for (const ToolResult& result : results) ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+nlohmann::json SummaryOf(const RunCase& run, int rank) {
+  const std::string folder = rank == 0 ? run.output() : fmt::format("{}/rank_{}", run.output(), rank);
+  return nlohmann::json::parse(ReadFile(folder + "/summary.json"), nullptr, false);
+}
+
+// The losses of all steps.
+std::vector<double> Losses(const RunCase& run) {
+  std::vector<double> losses;
+  const std::string text = ReadFile(run.output() + "/metrics.jsonl");
+  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+    const auto line = nlohmann::json::parse(text.substr(at, end - at));
+    if (line.contains("loss")) losses.push_back(line["loss"]);
+  }
+  return losses;
+}
+
+TEST(Ranks, OneFolderIsWrittenByTheFirst) {
+  const RunCase run(kSections);
+  for (int time = 0; time < 2; ++time) ExpectDone(TrainOnRanks(run, 3));
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(SummaryOf(run, rank)["rank"], rank);
+    EXPECT_EQ(SummaryOf(run, rank)["world_size"], 3);
+    EXPECT_EQ(SummaryOf(run, rank)["status"], "ok");
+  }
+  EXPECT_EQ(run.Files("rank_1"), (std::vector<std::string>{"log.txt", "summary.json"}));
+  EXPECT_EQ(run.Files("rank_2"), (std::vector<std::string>{"log.txt", "summary.json"}));
+  for (const char* file : {"config.yaml", "confusion_matrix.csv", "metrics.jsonl", "log.txt"})
+    EXPECT_TRUE(std::filesystem::exists(run.output() + "/" + file)) << file;
+  EXPECT_TRUE(std::filesystem::exists(run.output() + ".1/rank_2/summary.json"));
+  EXPECT_FALSE(std::filesystem::exists(run.output() + ".2"));
+}
+
+TEST(Ranks, LossesAndMetricsAreThoseOfOneProcess) {
+  const RunCase one(kSections);
+  ASSERT_EQ(one.Train({"data.batch=24"}).exit_code, 0);
+  for (const int ranks : {2, 3}) {
+    const RunCase run(kSections);
+    ExpectDone(TrainOnRanks(run, ranks, {fmt::format("data.batch={}", 24 / ranks)}));
+    const auto expected = Losses(one), losses = Losses(run);
+    ASSERT_EQ(losses.size(), expected.size());
+    for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 1e-5) << i;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto summary = SummaryOf(run, rank);
+      EXPECT_EQ(summary["weights_sha256"], SummaryOf(run, 0)["weights_sha256"]);
+      EXPECT_EQ(summary["test_metrics"], SummaryOf(run, 0)["test_metrics"]);
+      EXPECT_NEAR(summary["test_loss"], one.Summary()["test_loss"], 1e-5);
+      EXPECT_EQ(summary["test_accuracy"], one.Summary()["test_accuracy"]);
+    }
+  }
+}
+
+// The same weights, measured by one process and by three: the counts are equal, whoever counted.
+TEST(Ranks, AnEvaluationCountsTheSame) {
+  const RunCase one(kSections);
+  ASSERT_EQ(one.Train({"data.batch=24"}).exit_code, 0);
+  const std::string matrix = ReadFile(one.output() + "/confusion_matrix.csv");
+  const auto before = one.Summary();
+  ExpectDone(TrainOnRanks(one, 3, {"data.batch=8"}, {"--resume"}));  // nothing is left to train
+  EXPECT_EQ(one.Summary()["weights_sha256"], before["weights_sha256"]);
+  EXPECT_EQ(ReadFile(one.output() + "/confusion_matrix.csv"), matrix);
+  for (const char* metric : {"accuracy", "top_2", "f1_macro"})
+    EXPECT_EQ(one.Summary()["test_metrics"][metric], before["test_metrics"][metric]) << metric;
+  EXPECT_NEAR(one.Summary()["test_loss"], before["test_loss"], 1e-6);
+}
+
+void ExpectGoesOn(const std::vector<std::string>& settings) {
+  const RunCase straight(kSections), parts(kSections);
+  auto all = settings, some = settings;
+  all.push_back("train.epochs=3");
+  some.insert(some.end(), {"train.epochs=3", "train.steps=18"});  // of 13 an epoch
+  ExpectDone(TrainOnRanks(straight, 2, all));
+  ExpectDone(TrainOnRanks(parts, 2, some));
+  ASSERT_FALSE(parts.Checkpoint("2_5").empty());
+  ExpectDone(TrainOnRanks(parts, 2, all, {"--resume"}));
+  ASSERT_FALSE(straight.Checkpoint("3_13").empty());
+  EXPECT_EQ(straight.Checkpoint("3_13"), parts.Checkpoint("3_13"));
+}
+
+TEST(Ranks, GoOnInMidEpochWithTheSameBits) { ExpectGoesOn({}); }
+TEST(Ranks, GoOnWithWhatPowerSgdHasNotSent) { ExpectGoesOn({"parallel.hook.type=powersgd", "parallel.hook.rank=1"}); }
+TEST(Ranks, GoOnWithShortGradients) { ExpectGoesOn({"parallel.wire=bf16"}); }
+
+// Two ranks of 8 stop, one of 16 or four of 4 go on: the same samples in each step that is left.
+TEST(Ranks, AnotherNumberGoesOnWithWhatIsLeft) {
+  const RunCase straight(kSections);
+  ExpectDone(TrainOnRanks(straight, 2));
+  for (const int ranks : {1, 4}) {
+    const RunCase parts(kSections);
+    ExpectDone(TrainOnRanks(parts, 2, {"train.steps=5"}));
+    const std::vector<std::string> settings = {fmt::format("data.batch={}", 16 / ranks)};
+    if (ranks == 1) {
+      ASSERT_EQ(parts.Train(settings, {"--resume"}).exit_code, 0);
+    } else {
+      ExpectDone(TrainOnRanks(parts, ranks, settings, {"--resume"}));
+    }
+    const auto expected = Losses(straight), losses = Losses(parts);
+    ASSERT_EQ(losses.size(), expected.size());
+    for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 1e-5) << i;
+  }
+}
+
+TEST(Ranks, AnotherNumberOfSamplesAStepIsRefused) {
+  const RunCase run(kSections);
+  ExpectDone(TrainOnRanks(run, 2, {"train.steps=5"}));
+  for (const ToolResult& result : TrainOnRanks(run, 3, {}, {"--resume"})) {
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("of a run with 16 samples a step; this run has 24 (3 ranks of 'data.batch' 8)"),
+              std::string::npos)
+        << result.err;
+  }
+}
+
+TEST(Ranks, WhatAHookKeepsIsNotLost) {
+  const RunCase run(kSections);
+  const std::vector<std::string> hook = {"parallel.hook.type=powersgd", "parallel.hook.rank=1"};
+  auto some = hook;
+  some.push_back("train.steps=5");
+  ExpectDone(TrainOnRanks(run, 2, some));
+  EXPECT_NE(run.Train({"data.batch=16"}, {"--resume"}).err.find("this run has no hook"), std::string::npos);
+  auto four = hook;
+  four.push_back("data.batch=4");
+  ExpectDone(TrainOnRanks(run, 4, four, {"--resume"}));
+}
+
+TEST(Ranks, MeetAfterAFewStepsAlone) {
+  const RunCase run(kSections);
+  ExpectDone(TrainOnRanks(run, 2, {"parallel.sync.every=4"}));
+  EXPECT_EQ(SummaryOf(run, 0)["weights_sha256"], SummaryOf(run, 1)["weights_sha256"]);
+  EXPECT_EQ(SummaryOf(run, 0)["test_metrics"], SummaryOf(run, 1)["test_metrics"]);
+  EXPECT_LT(Losses(run).back(), Losses(run).front());
+  ExpectGoesOn({"parallel.sync.every=3"});  // step 18 is one at which they meet
+}
+
+}  // namespace
+}  // namespace tenon
