@@ -11,6 +11,7 @@ import traceback
 
 import launcher
 import launchers
+import training
 from harness import Failed, Scene, Skipped
 
 
@@ -44,7 +45,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
-    faults = sorted(launcher.FAULTS + launchers.FAULTS, key=lambda fault: fault[0])
+    faults = sorted(launcher.FAULTS + launchers.FAULTS + training.FAULTS, key=lambda fault: fault[0])
     if arguments.list:
         for number, fault in faults:
             print(f"{number:2} {fault.__name__:24} {fault.__doc__}")
