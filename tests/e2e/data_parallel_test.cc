@@ -103,7 +103,9 @@ TEST(DataParallel, TwoRanksLearnWhatOneLearns) {
     EXPECT_EQ(communication.at("staged"), 0);
     EXPECT_TRUE(communication.at("emulated").empty());
     // Compiled steps compute gradients where they are summed.
-    if (std::string(mode) == "mode=graph") EXPECT_EQ(communication.at("copies"), 0);
+    if (std::string(mode) == "mode=graph") {
+      EXPECT_EQ(communication.at("copies"), 0);
+    }
     EXPECT_EQ(summary.at("ranks").size(), 2U);
     EXPECT_FALSE(summary.at("step_ms").at("comm").is_null());
   }
@@ -118,9 +120,8 @@ TEST(DataParallel, AnotherDeviceIsOneLine) {
 
 TEST(DataParallel, MemoryThatThePluginDoesNotReachGoesThroughTheHost) {
   const std::string loopback = std::string(std::getenv("TENON_BUILD_DIR")) + "/fixtures/comm_loopback";
-  const Names settings = {"device=npu", "fallback=allow", "parallel.comm=comm_loopback"};
-  const nlohmann::json summary =
-      ExpectTheSame(2, 16, {"device=npu", "fallback=allow"}, {"--plugin-dir", loopback, "--set", settings[2]});
+  const nlohmann::json summary = ExpectTheSame(2, 16, {"device=npu", "fallback=allow"},
+                                               {"--plugin-dir", loopback, "--set", "parallel.comm=comm_loopback"});
   EXPECT_GT(summary.at("communication").at("staged"), 0);
   EXPECT_NE(summary.at("communication").at("plugin").get<std::string>().find("copied through the host"),
             std::string::npos);
