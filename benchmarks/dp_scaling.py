@@ -22,7 +22,8 @@ CASES = {  # data, network, batch, steps, target
     "encoder": ("tokens: {vocab: 1000, length: 128}, classes: 10",
                 "network: {zoo: transformer_encoder, args: {vocab: 1000}}\noptimizer: {type: adamw, lr: 0.001}", 16, 20, 1.88),
 }
-OVERLAP = ("image: {shape: [1, 28, 28]}, classes: 10", "network: {zoo: mlp, args: {hidden: [1024, 1152], num_classes: 10}}\noptimizer: {type: sgd, lr: 0.01}", 512, 12)
+OVERLAP = ("image: {shape: [1, 16, 16]}, classes: 10",
+           "network: {zoo: mlp, args: {hidden: [512, 512, 512, 512, 512, 512, 512, 512, 512], num_classes: 10}}\noptimizer: {type: sgd, lr: 0.01}", 2048, 10)
 
 
 def config_of(folder, name, data, network, batch, steps):
@@ -107,7 +108,7 @@ class Link:
             subprocess.run(["ip", "netns", "del", name], check=False)
 
     def wrap(self, rank):
-        return ["ip", "netns", "exec", self.names[rank], "unshare", "--uts", "sh", "-c", f'hostname node-{rank}; exec "$@"', "sh"]
+        return ["ip", "netns", "exec", self.names[rank], "unshare", "--uts", "sh", "-c", f'echo node-{rank} > /proc/sys/kernel/hostname; exec "$@"', "sh"]
 
 
 def overlap(args, folder):

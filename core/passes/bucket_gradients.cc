@@ -43,11 +43,12 @@ class Bucketer {
     return type.shape.Concrete().elements() * SizeOf(type.dtype);
   }
 
+  // A bucket is full once it has its size: a large gradient behind small ones goes with them, and starts early.
   void Add(std::size_t i) {
     const std::int64_t bytes = BytesOf(i);
     const std::int64_t most = buckets_.size() <= 1 ? state_.buckets->first_bytes : state_.buckets->bytes;
     const DType dtype = graph_.value(state_.trained[i]).type.dtype;
-    if (buckets_.empty() || dtype != dtype_ || bytes_ + bytes > most) {
+    if (buckets_.empty() || dtype != dtype_ || bytes_ >= most) {
       buckets_.emplace_back();
       bytes_ = 0;
     }

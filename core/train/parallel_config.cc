@@ -48,23 +48,24 @@ const ConfigTable& ConfigTableOf(const PowerSgdConfig*) {
 
 const ConfigTable& ConfigTableOf(const ParallelConfig*) {
   using T = ParallelConfig;
-  static const ConfigTable table =
-      Table<T>("How the processes of a run work together; a launcher starts them.",
-               {
-                   Field("comm", &T::comm, "plugin of the collectives: auto, an id or a file name"),
-                   Field("first_bucket_mb", &T::first_bucket_mb, Between(0.0001, 4096),
-                         "size of the first bucket of gradients, which is summed first, in 2^20 bytes"),
-                   Field("bucket_mb", &T::bucket_mb, Between(0.0001, 4096), "size of the other buckets, in 2^20 bytes"),
-                   Field("wire", &T::wire, "type of gradients on their way; absent: as they are"),
-                   Field("hook", &T::hook, "what makes gradients shorter on their way; absent: nothing"),
-                   Field("sync", &T::sync, "when the processes meet"),
-                   Field("sync_batch_norm", &T::sync_batch_norm,
-                         "batch norms take the statistics of the batches of all processes"),
-                   Field("timeout_s", &T::timeout_s, Above(0) & AtMost(1e6),
-                         "longest wait for the other processes, at the start and in each operation, in seconds"),
-                   Field("straggler_every", &T::straggler_every, AtLeast(0),
-                         "steps between two looks for processes that are slower than the others; 0: none"),
-               });
+  static const ConfigTable table = Table<T>(
+      "How the processes of a run work together; a launcher starts them.",
+      {
+          Field("comm", &T::comm, "plugin of the collectives: auto, an id or a file name"),
+          Field("first_bucket_mb", &T::first_bucket_mb, Between(0.0001, 4096),
+                "the first bucket of gradients, which is summed first, is full when it has so many 2^20 bytes"),
+          Field("bucket_mb", &T::bucket_mb, Between(0.0001, 4096),
+                "the other buckets are full when they have so many 2^20 bytes"),
+          Field("wire", &T::wire, "type of gradients on their way; absent: as they are"),
+          Field("hook", &T::hook, "what makes gradients shorter on their way; absent: nothing"),
+          Field("sync", &T::sync, "when the processes meet"),
+          Field("sync_batch_norm", &T::sync_batch_norm,
+                "batch norms take the statistics of the batches of all processes"),
+          Field("timeout_s", &T::timeout_s, Above(0) & AtMost(1e6),
+                "longest wait for the other processes, at the start and in each operation, in seconds"),
+          Field("straggler_every", &T::straggler_every, AtLeast(0),
+                "steps between two looks for processes that are slower than the others; 0: none"),
+      });
   return table;
 }
 

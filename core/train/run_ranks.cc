@@ -15,6 +15,15 @@ namespace {
 // A rank whose partner is gone learns it from the operation that fails; why the partner went comes a little later.
 constexpr std::int64_t kCauseNs = 500'000'000;
 
+// A rank that is gone makes a failed run; "unavailable" is said of plugins and devices.
+Status AsFailedRun(Status cause) {
+  if (cause.code() != Code::kUnavailable) return cause;
+  Status failed(Code::kAborted, cause.message());
+  failed = std::move(failed).At(cause.location());
+  for (const std::string& doing : cause.context()) failed = std::move(failed).While(doing);
+  return failed;
+}
+
 CommunicatorOptions OptionsFor(const Rank& rank, const RunConfig& config, Rendezvous& rendezvous) {
   CommunicatorOptions options;
   options.rank = rank;
@@ -149,7 +158,7 @@ Status RunRanks::Fail(const Status& status) {
     cause = status;
   }
   AbortAll(cause);
-  return cause;
+  return AsFailedRun(std::move(cause));
 }
 
 Status RunRanks::Leave() {
