@@ -260,7 +260,6 @@ bool Communicator::TryNow(Operation* operation) {
   if (!ended) {
     rest.operations.push_back(std::move(*operation));
     rest.course = std::move(course);
-    rest.course.since = NowNs();
     rest.deadline = DeadlineIn(timeout);
   }
   {

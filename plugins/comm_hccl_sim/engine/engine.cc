@@ -115,7 +115,6 @@ void Engine::Finish(const Operation& operation, Course* course, uint64_t deadlin
   if (course->stage == Course::Stage::kNew) Post(operation, course);
   node_.AwaitAll(deadline);
   if (course->stage == Course::Stage::kPosted) {
-    if (course->since != 0) node_.LearnWait(NowNs() - course->since);
     CompareAll(*course, deadline);
     if (Eager(operation)) return FinishEager(operation, *course);
     if (operation.kind == kShareBlock) return ShareBlock(operation, deadline);

@@ -18,7 +18,6 @@ struct Course {
   Stage stage = Stage::kNew;
   uint64_t copy = 0;             // of the headers
   std::unique_ptr<Steps> steps;  // kStepping: the next one starts when all have arrived
-  uint64_t since = 0;            // point in time when it was started
 };
 
 class Engine {

@@ -14,10 +14,15 @@ bool CanMove(Node& node, const Transfer& transfer) {
   Channel& channel = ChannelOf(node, transfer);
   const uint64_t written = channel.written.load(std::memory_order_acquire);
   const uint64_t read = channel.read.load(std::memory_order_acquire);
-  return transfer.send ? written - read < kSlots : written > read;
+  if (!transfer.send) return written > read;
+  return transfer.moved() ? written == read : written - read < kSlots;
 }
 
 void MoveOne(Node& node, Transfer* transfer) {
+  if (transfer->send && transfer->moved()) {
+    transfer->taken = true;
+    return;
+  }
   Channel& channel = ChannelOf(node, *transfer);
   std::atomic<uint64_t>& counter = transfer->send ? channel.written : channel.read;
   const uint64_t at = counter.load(std::memory_order_relaxed);

@@ -7,7 +7,7 @@
 
 namespace tenon::hccl {
 
-// One message to or from a rank of this node.
+// One message to or from a rank of this node. A send ends when the other has taken all of it.
 struct Transfer {
   bool send = false;
   uint32_t peer = 0;  // index in the node
@@ -16,8 +16,9 @@ struct Transfer {
   uint64_t bytes = 0;
   // Progress.
   uint64_t done = 0;
-  bool started = false;
-  bool finished() const { return started && done == bytes; }
+  bool started = false, taken = false;
+  bool moved() const { return started && done == bytes; }
+  bool finished() const { return moved() && (!send || taken); }
 };
 
 // Advances all of them until they are done, side by side: no order among them can block. Throws Fault EI0005 when the two

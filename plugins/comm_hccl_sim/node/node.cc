@@ -125,7 +125,6 @@ void Node::Await(const Waiting& waiting, uint64_t deadline) {
   }
   mine.sleeping.store(0, std::memory_order_relaxed);
   waiting_for_.store(-1, std::memory_order_relaxed);
-  spin_.Learn(NowNs() - start);
 }
 
 // ---- failures ----

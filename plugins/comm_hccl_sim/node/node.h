@@ -69,11 +69,9 @@ class Node {
   // Have all ranks finished as many steps as this one?
   bool AllArrived() const;
   // Looks for AllArrived for a short while.
-  bool SoonAllArrived() const {
+  bool SoonAllArrived() {
     return spin_.Until([this] { return AllArrived(); });
   }
-  // How long a wait took that others finished.
-  void LearnWait(uint64_t waited_ns) { spin_.Learn(waited_ns); }
   void AwaitAll(uint64_t deadline);
   void Step(uint64_t deadline) {
     Arrive();

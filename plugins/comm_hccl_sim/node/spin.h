@@ -1,11 +1,8 @@
 // How long to look before sleeping. Waking a sleeper costs tens of microseconds, so ranks that have a core each look for a
-// while; but a rank whose peer needs the core to get anywhere only delays it. The budget follows what waits turned out to be.
+// while; but a rank whose peer shares its core, or is far behind, only delays it. The budget follows whether looking helped.
 #pragma once
 
-#include <sched.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 #include "node/clock.h"
@@ -22,35 +19,28 @@ class Spin {
 
   // Looks for `ready` within the budget.
   template <typename Ready>
-  bool Until(const Ready& ready) const {
-    const uint64_t budget = budget_ns_.load(std::memory_order_relaxed);
+  bool Until(const Ready& ready) {
     if (ready()) return true;
-    if (budget == 0) return false;
-    const uint64_t start = NowNs();
-    for (uint64_t now = start; now < start + budget; now = NowNs()) {
-      for (int i = 0; i < 16; ++i) {
-        if (ready()) return true;
-        __builtin_ia32_pause();
+    if (!allowed_) return false;
+    // Now and then long enough to catch a peer that was woken twice on its way: then both are in step again.
+    const bool probe = ++waits_ % kProbeEvery == 0;
+    const uint64_t end = NowNs() + (probe ? kProbe : budget_ns_);
+    bool there = false;
+    do {
+      for (int i = 0; i < 16 && !there; ++i) {
+        there = ready();
+        if (!there) __builtin_ia32_pause();
       }
-      // Who is waited for may have been put on this very core.
-      if (now >= start + kAlone) sched_yield();
-    }
-    return ready();
-  }
-
-  // How long a wait really took, however it was waited. What sleeping made long would have been short: waking takes as long as
-  // the longest look, and both ranks may have slept.
-  void Learn(uint64_t waited_ns) {
-    if (!allowed_) return;
-    const uint64_t budget = budget_ns_.load(std::memory_order_relaxed);
-    const uint64_t next = waited_ns <= 3 * kLongest ? std::min(kLongest, budget * 4) : std::max(kShortest, budget / 2);
-    if (next != budget) budget_ns_.store(next, std::memory_order_relaxed);
+    } while (!there && NowNs() < end);
+    budget_ns_ = there ? kLongest : std::max(kShortest, budget_ns_ / 2);
+    return there;
   }
 
  private:
-  static constexpr uint64_t kAlone = 5'000;
-  static constexpr uint64_t kLongest = 100'000, kShortest = 1'000;
-  std::atomic<uint64_t> budget_ns_{0};
+  static constexpr uint64_t kLongest = 100'000, kShortest = 1'000, kProbe = 400'000;
+  static constexpr uint32_t kProbeEvery = 64;
+  uint64_t budget_ns_ = 0;
+  uint32_t waits_ = 0;
   bool allowed_ = false;
 };
 
