@@ -258,8 +258,9 @@ void ConnectNodes(const Joining& joining, const Board& board, const std::vector<
   const uint64_t left = board.deadline() == kForever ? joining.site->environment.connect_ns
                                                      : board.deadline() - std::min(now, board.deadline());
   Node* node = world->node.get();
-  world->wire = std::make_unique<Wire>(DeviceFor(joining, all), store, world->rank, world->size, remotes, left,
-                                       [node] { node->Check(-1); });
+  world->wire = std::make_unique<Wire>(
+      DeviceFor(joining, all), store, world->rank, world->size, remotes, left, [node] { node->Check(-1); },
+      [joining](const Fault& fault) { PublishFailure(joining, fault); });
 }
 
 }  // namespace
@@ -334,8 +335,7 @@ void ThrowPublishedFailure(const Joining& joining, uint64_t wait_ns) {
   const long code = std::strtol(room.data(), &rest, 10);
   const long ei = std::strtol(rest, &rest, 10);
   const std::string text = *rest == ' ' ? rest + 1 : rest;
-  throw Fault(code == TENON_CANCELLED ? static_cast<int32_t>(TENON_ABORTED) : static_cast<int32_t>(code),
-              static_cast<Ei>(ei), text);
+  throw Fault(static_cast<int32_t>(code), static_cast<Ei>(ei), text);
 }
 
 }  // namespace tenon::hccl

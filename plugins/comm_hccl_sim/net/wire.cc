@@ -64,8 +64,14 @@ Message& Message::operator=(Message&& other) noexcept = default;
 Message::~Message() = default;
 
 Wire::Wire(std::shared_ptr<gloo::transport::Device> device, const WireStore& store, uint32_t rank, uint32_t size,
-           const std::vector<uint32_t>& remotes, uint64_t connect_ns, std::function<void()> interrupted)
-    : device_(std::move(device)), rank_(rank), size_(size), remotes_(remotes), interrupted_(std::move(interrupted)) {
+           const std::vector<uint32_t>& remotes, uint64_t connect_ns, std::function<void()> interrupted,
+           std::function<void(const Fault&)> closing)
+    : device_(std::move(device)),
+      rank_(rank),
+      size_(size),
+      remotes_(remotes),
+      interrupted_(std::move(interrupted)),
+      closing_(std::move(closing)) {
   mesh_ = std::make_unique<Mesh>(device_, rank_, size_, connect_ns);
   std::string mine;
   for (const uint32_t peer : remotes_) {
@@ -127,7 +133,6 @@ void Wire::Connect(const WireStore& store, uint64_t connect_ns) {
   }
 }
 
-// Waiting in Gloo cannot be interrupted but by closing its connections.
 void Wire::Watch() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!ending_) {
@@ -135,8 +140,9 @@ void Wire::Watch() {
     if (ending_) return;
     try {
       interrupted_();
-    } catch (const std::exception&) {
+    } catch (const Fault& fault) {
       lock.unlock();
+      closing_(fault);
       Close();
       return;
     }
@@ -145,12 +151,37 @@ void Wire::Watch() {
 
 void Wire::Close() {
   if (closed_.exchange(true)) return;
+  {
+    // Closing a connection wakes nobody on this side.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (awaited_ != nullptr && awaited_->send_) awaited_->buffer_->abortWaitSend();
+    if (awaited_ != nullptr && !awaited_->send_) awaited_->buffer_->abortWaitRecv();
+  }
   for (const uint32_t peer : remotes_) {
     try {
       mesh_->Close(peer);
     } catch (const std::exception&) {  // a connection that was never there
     }
   }
+}
+
+// False: the wire was closed meanwhile.
+bool Wire::Wait(Message* message, uint64_t ns) {
+  const auto await = [this](Message* one) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    awaited_ = one;
+    return !closed_;
+  };
+  if (!await(message)) return false;
+  bool done = false;
+  try {
+    done = message->send_ ? message->buffer_->waitSend(Milliseconds(ns)) : message->buffer_->waitRecv(Milliseconds(ns));
+  } catch (...) {
+    await(nullptr);
+    throw;
+  }
+  await(nullptr);
+  return done;
 }
 
 Message Wire::Send(uint32_t peer, uint64_t tag, const void* data, uint64_t bytes) {
@@ -176,16 +207,14 @@ Message Wire::Receive(uint32_t peer, uint64_t tag, void* data, uint64_t bytes) {
 void Wire::Await(Message* message, uint64_t deadline) {
   const uint64_t start = NowNs();
   const uint64_t left = deadline > start ? deadline - start : 0;
+  bool done = false;
   try {
-    if (message->send_) {
-      message->buffer_->waitSend(Milliseconds(left));
-    } else {
-      message->buffer_->waitRecv(Milliseconds(left));
-    }
+    done = Wait(message, left);
   } catch (const std::exception& error) {
     const uint64_t now = NowNs();
     Lost(message->peer_, error.what(), now >= deadline, now - start);
   }
+  if (!done) Lost(message->peer_, "this rank closed it", false, 0);
 }
 
 void Wire::Lost(uint32_t peer, const std::string& why, bool late, uint64_t waited_ns) {

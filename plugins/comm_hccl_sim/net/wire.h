@@ -49,9 +49,10 @@ class Message {
 class Wire {
  public:
   // Connects to all of `remotes`. `interrupted` throws the Fault that should end all waiting, from any thread; it is looked
-  // at while anything waits.
+  // at all the time, and `closing` is told before the connections are closed for it.
   Wire(std::shared_ptr<gloo::transport::Device> device, const WireStore& store, uint32_t rank, uint32_t size,
-       const std::vector<uint32_t>& remotes, uint64_t connect_ns, std::function<void()> interrupted);
+       const std::vector<uint32_t>& remotes, uint64_t connect_ns, std::function<void()> interrupted,
+       std::function<void(const Fault&)> closing);
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
@@ -73,12 +74,14 @@ class Wire {
  private:
   void Connect(const WireStore& store, uint64_t connect_ns);
   void Watch();
+  bool Wait(Message* message, uint64_t ns);
   [[noreturn]] void Lost(uint32_t peer, const std::string& why, bool late, uint64_t waited_ns);
 
   std::shared_ptr<gloo::transport::Device> device_;
   const uint32_t rank_, size_;
   const std::vector<uint32_t> remotes_;
   const std::function<void()> interrupted_;
+  const std::function<void(const Fault&)> closing_;
   std::unique_ptr<Mesh> mesh_;
   std::unique_ptr<char[]> scratch_;
   uint64_t scratch_bytes_ = 0;
@@ -86,6 +89,7 @@ class Wire {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   bool ending_ = false;
+  Message* awaited_ = nullptr;
   std::thread watcher_;
 };
 

@@ -130,9 +130,9 @@ void Node::Await(const Waiting& waiting, uint64_t deadline) {
 // ---- failures ----
 
 void Node::Check(int missing) {
+  ThrowPublished();
   if (stop_.load(std::memory_order_acquire))
     throw Fault(TENON_CANCELLED, Ei::kNone, "The communicator was aborted on this rank.");
-  ThrowPublished();
   CheckProcesses();
   if (missing < 0) return;
   const auto index = static_cast<uint32_t>(missing);
@@ -184,9 +184,9 @@ Fault Node::LateFault(int missing, uint64_t waited_ns) {
 void Node::Publish(const Fault& fault) { Record(fault.code(), fault.ei(), fault.text()); }
 
 void Node::MarkAborted(std::string_view reason) {
-  line(me_).state.store(static_cast<uint32_t>(LineState::kAborted), std::memory_order_release);
   const sdk::TextBuffer text("Rank ", rank_of(me_), " aborted the communicator: ", reason);
   Record(TENON_CANCELLED, Ei::kNone, text.View());
+  line(me_).state.store(static_cast<uint32_t>(LineState::kAborted), std::memory_order_release);
 }
 
 // Allocates nothing.

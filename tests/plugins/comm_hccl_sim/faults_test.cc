@@ -61,7 +61,7 @@ void KillAmong(const WorkerPlan& plan, std::uint32_t victim) {
     const Workers::Result result = workers.Wait(rank);
     if (rank == victim) continue;
     const Line line = LineOf(result.text, "ended");
-    EXPECT_EQ(line.code, TENON_UNAVAILABLE) << result.text;
+    EXPECT_EQ(line.code, TENON_UNAVAILABLE) << "rank " << rank << ", exit code " << result.exit_code << ": " << result.text;
     EXPECT_NE(line.text.find("EI0006"), std::string::npos) << line.text;
     EXPECT_NE(line.text.find("ank " + std::to_string(victim)), std::string::npos) << line.text;
     EXPECT_EQ(LineOf(result.text, "sticky").code, TENON_UNAVAILABLE);
@@ -126,7 +126,7 @@ TEST(HcclFaults, AbortReachesAllWithItsReason) {
     EXPECT_EQ(LineOf(workers.Wait(0).text, "marked").code, TENON_ABORTED);
     for (const std::uint32_t rank : {1u, 2u}) {
       const Line line = LineOf(workers.Wait(rank).text, "ended");
-      EXPECT_EQ(line.code, TENON_CANCELLED) << line.text;
+      EXPECT_EQ(line.code, TENON_CANCELLED) << "rank " << rank << " of " << nodes.back() + 1 << " nodes: " << line.text;
       EXPECT_LT(line.ms, 2000);
       EXPECT_NE(line.text.find("the loss is not a number"), std::string::npos) << line.text;
     }
