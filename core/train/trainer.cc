@@ -5,37 +5,17 @@
 #include <filesystem>
 
 #include "core/base/log.h"
-#include "core/data/open_data.h"
-#include "core/exec/runtime.h"
 #include "core/passes/pass.h"
 #include "core/platform/atomic_file.h"
 #include "core/platform/process.h"
-#include "core/train/checkpoint_folder.h"
 #include "core/train/evaluation.h"
-#include "core/train/event_file.h"
 #include "core/train/fallback_report.h"
 #include "core/train/gradient_hook.h"
-#include "core/train/init_weights.h"
-#include "core/train/local_steps.h"
 #include "core/train/loss.h"
-#include "core/train/metrics_file.h"
-#include "core/train/network.h"
-#include "core/train/progress.h"
 #include "core/train/rank_checkpoint.h"
-#include "core/train/rank_watch.h"
-#include "core/train/run_checks.h"
-#include "core/train/run_end.h"
-#include "core/train/run_folder.h"
-#include "core/train/run_position.h"
-#include "core/train/run_profile.h"
-#include "core/train/run_ranks.h"
 #include "core/train/run_report.h"
 #include "core/train/schedule.h"
-#include "core/train/step_batches.h"
-#include "core/train/step_groups.h"
-#include "core/train/step_runner.h"
-#include "core/train/step_times.h"
-#include "core/train/stop_signal.h"
+#include "core/train/training_run.h"
 #include "core/train/vocabulary_state.h"
 
 namespace tenon {
@@ -53,110 +33,7 @@ Status AsInputError(Status status) {
   return input;
 }
 
-class TrainingRun {
- public:
-  explicit TrainingRun(const TrainerOptions& options)
-      : options_(options),
-        config_(options.config),
-        profile_(options.profile, config_),
-        rank_(RankFromEnvironment()),
-        progress_(rank_.ok() && rank_->rank > 0 ? nullptr : stdout) {}
-
-  TrainerResult Go() {
-    result_.status = Run();
-    if (ranks_) result_.status = EndRanks(std::move(result_.status));
-    Finish();
-    return std::move(result_);
-  }
-
- private:
-  Status Run();
-  Status Open();
-  Status CheckConfig();
-  Status OpenInputs();
-  Status CheckEarlyStop();
-  Status OpenDevice();
-  Status JoinRanks();
-  Status ShareStart();
-  Status SettleVariables();
-  Status MeetRanks();
-  Status TrainAbsent(StepPart part);
-  Status EndRanks(Status status);
-  CheckpointFolder MakeCheckpointFolder() const;
-  Status OpenFolder();
-  Status OpenRunner();
-  Status OpenRecords();
-  Status Resume();
-  Status LoadInto(const Checkpoint& checkpoint, const std::string& path);
-  Status PrepareRunner();
-  Status TrainEpochs();
-  Status TrainEpoch();
-  Status Step();
-  Status RunStep();
-  Status Watch(std::int64_t took, std::int64_t for_data, std::int64_t for_ranks);
-  Result<double> TrainBatches();
-  Result<double> WeightOfAll();
-  Status Log(double loss, std::int64_t took);
-  void NoteSkipped();
-  Status EvaluateEpoch(bool last);
-  Status Evaluate(Loader& loader, const std::string& part);
-  Status Save();
-  Status DryRun();
-  void Finish();
-  void FillDataWait(const LoaderStats& stats);
-  void FillSummary();
-  std::string ResumeHint() const;
-  // Steps that changed the parameters: schedule and optimiser count no others.
-  std::int64_t UpdatesDone() const { return at_.global_step - scaler_.state().skipped_steps; }
-  // Did the last step change the parameters?
-  bool Updated() const { return weight_ > 0 && !runner_->overflowed(); }
-  bool StoppedEarly() const { return early_stop_ && early_stop_->reached(); }
-  // A signal ends the run; with several ranks all end it after the same step.
-  bool Interrupted() const { return ranks_ ? told_to_stop_ : stop_.received() != 0; }
-  bool Stopped() const { return Interrupted() || at_.global_step >= total_steps_ || StoppedEarly(); }
-
-  const TrainerOptions& options_;
-  const RunConfig& config_;
-  RunProfile profile_;
-  TrainerResult result_;
-  StopSignal stop_;
-  std::int64_t started_ns_ = MonotonicNs();
-
-  std::optional<RunFolder> folder_;
-  std::optional<DataSource> data_;
-  Result<Rank> rank_;
-  std::unique_ptr<exec::Runtime> runtime_;
-  std::unique_ptr<RunRanks> ranks_;  // with several ranks
-  std::optional<RankWatch> watch_;   // with several ranks
-  std::optional<Network> network_;
-  RunFacts facts_;
-  FirstValues first_values_;
-  std::unique_ptr<StepRunner> runner_;
-  std::unique_ptr<Loader> train_loader_, validation_loader_, test_loader_;
-  StepGroups groups_;
-  StepBatches batches_;  // of the current step
-  double weight_ = 0;    // what it counts, on all ranks
-  bool predicts_weights_ = false;
-  bool told_to_stop_ = false;
-  std::optional<LocalSteps> local_;  // where ranks update alone
-  Batch stand_in_;                   // for a step in which this rank has none, where it must be there all the same
-  LossScaler scaler_;
-  std::optional<EarlyStop> early_stop_;
-  std::optional<CheckpointFolder> checkpoints_;
-  MetricsFile metrics_;
-  EventFile events_;
-  Progress progress_;
-  StepTimes step_times_;
-
-  std::int64_t total_steps_ = 0, per_epoch_ = 0;
-  RunPosition at_;
-  double interval_loss_ = 0;
-  std::int64_t interval_steps_ = 0, interval_ns_ = 0;
-  std::int64_t samples_ = 0, train_ns_ = 0;  // of all steps but the first, with the waits for their batches
-  std::int64_t skipped_samples_ = 0;         // up to the end of the last epoch
-  std::string last_saved_;
-  bool recording_ = false;  // the folder holds this run, so that summary.json is its to write
-};
+}  // namespace
 
 Status TrainingRun::Run() {
   AddConfig(&result_.summary, config_);
@@ -422,177 +299,6 @@ Status TrainingRun::PrepareRunner() {
   return runner_->Prepare(*like);
 }
 
-Status TrainingRun::TrainEpochs() {
-  // A checkpoint at the end of an epoch stands at the start of the next one; an early stop wants each evaluation.
-  if (at_.step_in_epoch >= per_epoch_ && !Stopped()) {
-    if (early_stop_ && early_stop_->state().last_epoch < at_.epoch) TENON_TRY(EvaluateEpoch(false));
-    if (!StoppedEarly()) at_.NextEpoch();
-  }
-  while (!Stopped() && at_.epoch <= config_.train.epochs) {
-    TENON_TRY_WHILE(TrainEpoch(), "training epoch {} of {}", at_.epoch, config_.train.epochs);
-    if (at_.step_in_epoch < per_epoch_) break;  // stopped in mid-epoch
-    result_.summary.train_loss.push_back(at_.train_loss());
-    ++result_.summary.epochs;
-    NoteSkipped();
-    TENON_TRY(EvaluateEpoch(Stopped() || at_.epoch == config_.train.epochs));
-    const bool last = Stopped() || at_.epoch == config_.train.epochs;
-    const bool due = config_.checkpoint.steps
-                         ? at_.global_step % *config_.checkpoint.steps == 0
-                         : config_.checkpoint.every > 0 && at_.epoch % config_.checkpoint.every == 0;
-    if (due || last) TENON_TRY(Save());
-    if (last) break;
-    at_.NextEpoch();
-  }
-  // Ended in mid-epoch or by an early stop, or resumed at the end of a finished run.
-  TENON_TRY(SettleVariables());
-  const bool unmeasured = at_.step_in_epoch < per_epoch_ || !result_.summary.test_loss;
-  if (unmeasured && !Interrupted() && test_loader_)
-    TENON_TRY_WHILE(Evaluate(*test_loader_, "test"), "evaluating after step {}", at_.global_step);
-  return Save();
-}
-
-void TrainingRun::NoteSkipped() {
-  const std::int64_t skipped = train_loader_->stats().skipped;
-  if (skipped > skipped_samples_)
-    progress_.Line(fmt::format("epoch {}/{}: {} samples could not be read and were skipped (log.txt names them)",
-                               at_.epoch, config_.train.epochs, skipped - skipped_samples_));
-  skipped_samples_ = skipped;
-}
-
-Status TrainingRun::TrainEpoch() {
-  TENON_TRY(train_loader_->Start(at_.epoch - 1, groups_.first_batch(at_.step_in_epoch)));
-  while (!Stopped() && at_.step_in_epoch < per_epoch_) {
-    TENON_TRY(Step());
-    if (at_.step_in_epoch == per_epoch_) break;  // saved when it is evaluated
-    if (config_.checkpoint.steps && at_.global_step % *config_.checkpoint.steps == 0) TENON_TRY(Save());
-  }
-  return local_ ? MeetRanks() : Status();
-}
-
-// The loss of a step is the mean over what its batches count, on all ranks; 0 where they count nothing: then nothing changes.
-Result<double> TrainingRun::TrainBatches() {
-  {
-    const ActivityScope wait(profile_.log(), ActivityKind::kDataWait);
-    TENON_TRY(batches_.Read(*train_loader_, groups_.batches_of(at_.step_in_epoch), config_.loss));
-  }
-  weight_ = batches_.weight();
-  if (ranks_ && !local_) {
-    TENON_ASSIGN(weight_, WeightOfAll());
-  }
-  if (weight_ == 0) return 0.0;
-  StepPart part;
-  part.learning_rate = at_.learning_rate;
-  part.step = UpdatesDone();
-  part.loss_scale = scaler_.scale();
-  part.stop = stop_.received() != 0;
-  part.counted = batches_.weight();
-  part.expected = predicts_weights_ ? weight_ : 0;
-  double loss = 0;
-  for (const StepBatches::Part& of_step : batches_.parts()) {
-    part.position = groups_.position(at_.global_step, of_step.index) * rank_->size + rank_->rank;
-    part.weight = of_step.weight / weight_;
-    part.first = &of_step == &batches_.parts().front();
-    part.last = &of_step == &batches_.parts().back();
-    TENON_ASSIGN(const double of_batch, runner_->Train(of_step.batch, part));
-    loss += batches_.parts().size() == 1 ? of_batch : of_batch * part.weight;
-  }
-  if (local_) local_->Note(loss, weight_);
-  if (!ranks_ || local_) return loss;
-  if (batches_.parts().empty())
-    TENON_TRY(config_.parallel.sync_batch_norm ? TrainAbsent(part) : runner_->TrainWithout(part));
-  told_to_stop_ = told_to_stop_ || runner_->totals().stop != 0;
-  weight_ = runner_->totals().counted;
-  return runner_->totals().loss;
-}
-
-// Follows from the numbers of samples, which each rank knows, unless labels have weights or samples are padded. A label that
-// is ignored is made up for when the gradients are summed.
-Result<double> TrainingRun::WeightOfAll() {
-  constexpr double kExact = 1 << 24;  // what float32 counts to
-  const double labels = static_cast<double>(batches_.samples_of_all() * data_->layout().label_shape.elements());
-  const bool as_it_is = config_.parallel.hook || config_.parallel.sync_batch_norm;  // nothing can be made up for later
-  predicts_weights_ = CountsLabels(config_.loss) && !data_->varies() && labels <= kExact && !as_it_is;
-  return predicts_weights_ ? labels : ranks_->Sum(batches_.weight());
-}
-
-// Batch norms over all ranks need each of them: this one takes the step with a batch that counts nothing.
-Status TrainingRun::TrainAbsent(StepPart part) {
-  part.weight = 0;
-  ranks_->gradients().SetAbsent(true);
-  auto trained = runner_->Train(stand_in_, part);
-  ranks_->gradients().SetAbsent(false);
-  return std::move(trained).status();
-}
-
-Status TrainingRun::Step() {
-  profile_.BeginStep(*runtime_, at_.global_step + 1);
-  Status done = RunStep();
-  profile_.EndStep(at_.global_step);
-  return done;
-}
-
-Status TrainingRun::RunStep() {
-  const ActivityScope scope(profile_.log(), ActivityKind::kStep);
-  const std::int64_t waited = train_loader_->stats().wait_ns, begin = MonotonicNs();
-  const std::int64_t stood = watch_ ? watch_->wait_ns() : 0;
-  at_.learning_rate =
-      LearningRateAt(config_.schedule, LearningRate(config_.optimizer), UpdatesDone(), total_steps_, per_epoch_);
-  TENON_ASSIGN(const double loss, TrainBatches());
-  const std::int64_t with_data = MonotonicNs() - begin;
-  const std::int64_t for_data = train_loader_->stats().wait_ns - waited, took = with_data - for_data;
-  if (!result_.summary.first_step_ms) {  // it compiles
-    result_.summary.first_step_ms = Milliseconds(MonotonicNs() - started_ns_);
-  } else {
-    step_times_.Add(Milliseconds(took));
-    train_ns_ += with_data;
-    samples_ += batches_.samples();
-    if (watch_) TENON_TRY(Watch(took, for_data, watch_->wait_ns() - stood));
-  }
-  ++at_.global_step;
-  ++at_.step_in_epoch;
-  if (weight_ > 0) TENON_TRY_WHILE(scaler_.Update(runner_->overflowed()), "training step {}", at_.global_step);
-  if (Updated() && !local_) {
-    at_.loss_sum += loss * weight_;
-    at_.loss_weight += weight_;
-  }
-  if (local_ && local_->Due(at_.global_step)) TENON_TRY(MeetRanks());
-  return Log(loss, took);
-}
-
-Status TrainingRun::Watch(std::int64_t took, std::int64_t for_data, std::int64_t for_ranks) {
-  const RankTimes times{Milliseconds(for_data), Milliseconds(took - for_ranks), Milliseconds(for_ranks)};
-  TENON_ASSIGN(const std::string slow, watch_->Note(times));
-  if (slow.empty()) return {};
-  progress_.Line(slow);
-  TENON_LOG(kWarning, "train", "{}", slow);
-  return {};
-}
-
-Status TrainingRun::Log(double loss, std::int64_t took) {
-  const std::optional<double> norm = Updated() ? runner_->GradientNorm() : std::nullopt;
-  if (norm && *norm > *config_.train.clip_norm) ++result_.summary.clipping->clipped_steps;
-  if (Updated()) {
-    interval_loss_ += loss;
-    ++interval_steps_;
-  }
-  interval_ns_ += took;
-  if (progress_.Due()) {
-    const double rate = train_ns_ > 0 ? static_cast<double>(samples_) / (static_cast<double>(train_ns_) * 1e-9) : 0;
-    progress_.Show({at_.epoch, config_.train.epochs, at_.step_in_epoch, per_epoch_, loss, at_.learning_rate, rate});
-  }
-  if (config_.log.every <= 0 || at_.global_step % config_.log.every != 0 || interval_steps_ == 0) return {};
-  const double steps = static_cast<double>(interval_steps_);
-  TENON_TRY(metrics_.WriteStep(at_.global_step, at_.epoch, interval_loss_ / steps, at_.learning_rate,
-                               Milliseconds(interval_ns_) / steps, norm));
-  TENON_TRY(events_.AddScalar(at_.global_step, "train/loss", interval_loss_ / steps));
-  TENON_TRY(events_.AddScalar(at_.global_step, "train/learning_rate", at_.learning_rate));
-  if (norm) TENON_TRY(events_.AddScalar(at_.global_step, "train/gradient_norm", *norm));
-  interval_loss_ = 0;
-  interval_steps_ = 0;
-  interval_ns_ = 0;
-  return {};
-}
-
 // The validation part when it is due; without one the test part, which is else only looked at after the last epoch.
 Status TrainingRun::EvaluateEpoch(bool last) {
   const bool due = config_.eval.every > 0 && at_.epoch % config_.eval.every == 0;
@@ -728,8 +434,6 @@ void TrainingRun::Finish() {
   ranks_.reset();
   runtime_.reset();
 }
-
-}  // namespace
 
 TrainerResult Train(const TrainerOptions& options) { return TrainingRun(options).Go(); }
 
