@@ -1,5 +1,7 @@
 #include "communicator.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -321,6 +323,12 @@ void Communicator::JoinAll() {
 }
 
 void Communicator::Work() {
+  // Writing to a connection that its other end has closed raises a signal in Gloo; here and in the threads that start from here it
+  // is an error of the write alone.
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   JoinAll();
   for (;;) {
     Job job;

@@ -76,7 +76,7 @@ Workers::Result Workers::Wait(std::uint32_t rank) {
   int status = 0;
   waitpid(children_[rank], &status, 0);
   children_[rank] = -1;
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadFile(PathOf(rank))};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status), ReadFile(PathOf(rank))};
 }
 
 WorkerArguments ParseWorker(char** argv) {

@@ -47,7 +47,7 @@ class Workers {
   std::string Text(std::uint32_t rank) const { return ReadFile(PathOf(rank)); }
   // Waits for its end.
   struct Result {
-    int exit_code = -1;  // -1: by a signal
+    int exit_code = 0;  // negative: the signal that ended it
     std::string text;    // both outputs
   };
   Result Wait(std::uint32_t rank);
