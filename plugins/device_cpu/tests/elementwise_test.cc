@@ -37,6 +37,8 @@ double Exact(UnaryOp op, double x) {
       return x / (1 + std::exp(-double{0.1f} * x));
     case UnaryOp::kErf:
       return std::erf(x);
+    case UnaryOp::kClip:
+      return std::min<double>(0.25f, std::max<double>(0.1f, x));
   }
   return 0;
 }
@@ -44,7 +46,8 @@ double Exact(UnaryOp op, double x) {
 constexpr UnaryOp kAllUnary[] = {UnaryOp::kRelu,      UnaryOp::kLeakyRelu,  UnaryOp::kSigmoid, UnaryOp::kTanh,
                                  UnaryOp::kExp,       UnaryOp::kLog,        UnaryOp::kSqrt,    UnaryOp::kNeg,
                                  UnaryOp::kAbs,       UnaryOp::kReciprocal, UnaryOp::kElu,     UnaryOp::kHardSigmoid,
-                                 UnaryOp::kHardSwish, UnaryOp::kSoftplus,   UnaryOp::kSwish,   UnaryOp::kErf};
+                                 UnaryOp::kHardSwish, UnaryOp::kSoftplus,   UnaryOp::kSwish,   UnaryOp::kErf,
+                                 UnaryOp::kClip};
 
 TEST(Unary, FewUlpsFromDoublePrecision) {
   for (const Routines* r : AllRoutines())
