@@ -4,6 +4,7 @@
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,8 @@ def check_page(kit, page):
     printed = run(kit, "--list", "--markdown").stdout
     expect(printed == pathlib.Path(page).read_text(encoding="utf-8"),
            f"{page} is not what --list --markdown prints; write it anew")
+    for flag in set(re.findall(r"(?m)^  (--[a-z]+)", run(kit, "--help").stdout)) - {"--version"}:
+        expect(f"`{flag}" in printed, f"{page} does not say what {flag} is for")
 
 
 def check_results(kit, plugin, folder):

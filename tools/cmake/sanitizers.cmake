@@ -38,7 +38,7 @@ if(TENON_SANITIZE)
     find_file(TENON_ARCHER libarcher.so PATHS /usr/lib/llvm-14/lib /usr/lib/llvm-15/lib /usr/lib/llvm-16/lib
               /usr/lib/x86_64-linux-gnu)
     mark_as_advanced(TENON_LIBOMP TENON_ARCHER)
-    list(APPEND TENON_TEST_ENVIRONMENT "TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1")
+    list(APPEND TENON_TEST_ENVIRONMENT "TSAN_OPTIONS=ignore_noninstrumented_modules=1:allocator_may_return_null=1:suppressions=${CMAKE_SOURCE_DIR}/tools/cmake/tsan.supp")
     if(TENON_LIBOMP AND TENON_ARCHER)
       list(APPEND TENON_TEST_ENVIRONMENT "LD_PRELOAD=${TENON_LIBOMP}" "OMP_TOOL_LIBRARIES=${TENON_ARCHER}")
     else()

@@ -118,18 +118,34 @@ std::string ListJson() {
 }
 
 std::string ListMarkdown() {
-  std::string page =
-      "# Conformance cases\n\n"
-      "`tenon-conform PLUGIN.so` runs these cases against a plugin file, each in a process of its own. Levels: L0 the "
-      "file\n"
-      "and its entry, L1 device, L2 operators, L3 collectives, L4 profiler, L5 stress. A case that cannot be run says "
-      "why\n"
-      "and is skipped. `--repro CASE` prints the calls that lead to a failure. The clause is the section of the "
-      "contract\n"
-      "that the case enforces. This page is printed by `tenon-conform --list --markdown`.\n\n"
-      "Exceptions stand in `<plugin file without .so>.conformance.yaml` beside the plugin, or in the file of\n"
-      "`--exceptions`: a map `exceptions:` from case to reason. A case that is declared and passes is a failure.\n\n"
-      "| case | clause | what must hold |\n|---|---|---|\n";
+  std::string page = R"(# Conformance cases
+
+`tenon-conform PLUGIN.so` runs these cases against a plugin file, each in a process of its own. Levels: L0 the file and
+its entry, L1 device, L2 operators, L3 collectives, L4 profiler, L5 stress. A case that cannot be run says why and is
+skipped. The clause is the section of the contract that the case enforces. This page is printed by
+`tenon-conform --list --markdown`.
+
+| flag | what for |
+|---|---|
+| `--only CASE` | this case or level: `L1.43_destroy_pending`, `43` or `L1`; may be repeated |
+| `--repro CASE` | one case, and the calls that lead to its result |
+| `--device OTHER.so` | cases of kernels (L2) of a plugin without a device, on the device of another; L2 runs on each that is named |
+| `--option KEY=VALUE` | an option of the plugin; may be repeated |
+| `--exceptions FILE` | declared exceptions, see below |
+| `--json`, `--junit FILE` | results for programs |
+| `--perf OTHER.so` | the speed of kernels and copies against another plugin, no cases |
+| `--long` | also what takes hours or many gigabytes |
+| `--list` | the cases, none is run; as JSON with `--json`, as this page with `--markdown` |
+
+Exit codes: 0 no case failed, 1 a case failed, 2 wrong usage, 3 an ordinary host would not load the file. A case whose
+process does not end with exit code 0 has failed, whatever its checks said: a sanitizer has reported.
+
+Exceptions stand in `<plugin file without .so>.conformance.yaml` beside the plugin, or in the file of `--exceptions`: a
+map `exceptions:` from case to reason. A case that is declared and passes is a failure.
+
+| case | clause | what must hold |
+|---|---|---|
+)";
   for (const Case& row : Cases()) page += fmt::format("| `{}` | {} | {} |\n", row.id(), row.clause, row.checks);
   return page;
 }

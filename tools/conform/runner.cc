@@ -110,6 +110,10 @@ std::string DescribeEnd(const ChildEnd& end, int timeout_s, const CaseSettings& 
                      last);
 }
 
+std::string DescribeStatus(int status) {
+  return WIFSIGNALED(status) ? SignalName(WTERMSIG(status)) : fmt::format("exit code {}", WEXITSTATUS(status));
+}
+
 }  // namespace
 
 CaseResult RunCase(const Case& which, const CaseSettings& settings) {
@@ -129,6 +133,10 @@ CaseResult RunCase(const Case& which, const CaseSettings& settings) {
   if (outcome == "passed") result.outcome = Outcome::kPassed;
   if (outcome == "skipped") result.outcome = Outcome::kSkipped;
   result.message = report.value("message", "");
+  if (result.outcome != Outcome::kFailed && end.status != 0) {  // a sanitizer reported, or a thread fell over
+    result.outcome = Outcome::kFailed;
+    result.message = "Its checks were done, but its process did not end well: " + DescribeStatus(end.status) + ".";
+  }
   return result;
 }
 

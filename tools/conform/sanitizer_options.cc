@@ -1,8 +1,19 @@
-// What the kit asks of the sanitizers when it is built with one: an allocation that is too large fails, as it does without,
-// because cases try what a plugin makes of that. Their libraries look the functions up by name.
-#define TENON_SANITIZER_OPTIONS(function)                                   \
+// What the kit asks of the sanitizers when it is built with one. Their libraries look the functions up by name.
+#define TENON_SANITIZER_ANSWER(function, text)                              \
   extern "C" __attribute__((visibility("default"))) const char* function(); \
-  extern "C" const char* function() { return "allocator_may_return_null=1"; }
+  extern "C" const char* function() { return text; }
 
-TENON_SANITIZER_OPTIONS(__asan_default_options)
-TENON_SANITIZER_OPTIONS(__tsan_default_options)
+// An allocation that is too large fails, as it does without, because cases try what a plugin makes of that.
+TENON_SANITIZER_ANSWER(__asan_default_options, "allocator_may_return_null=1")
+TENON_SANITIZER_ANSWER(__tsan_default_options, "allocator_may_return_null=1")
+
+// The text of the file with the reasons, placed here by the assembler.
+extern "C" const char tenon_tsan_suppressions[];
+asm(".section .rodata\n"
+    ".global tenon_tsan_suppressions\n"
+    "tenon_tsan_suppressions:\n"
+    ".incbin \"" TENON_TSAN_SUPPRESSIONS
+    "\"\n"
+    ".byte 0\n"
+    ".previous\n");
+TENON_SANITIZER_ANSWER(__tsan_default_suppressions, tenon_tsan_suppressions)
