@@ -289,13 +289,17 @@ Status TrainingRun::LoadInto(const Checkpoint& checkpoint, const std::string& pa
 Status TrainingRun::PrepareRunner() {
   TENON_TRY(train_loader_->Start(0));
   TENON_ASSIGN(const Batch* like, train_loader_->Next());
-  while (like != nullptr && CountedWeight(config_.loss, like->labels) == 0) {  // of another rank, or all ignored
+  // One of several ranks may have no sample of the first step; what stands in for a missing batch must count something.
+  const bool stands_in = rank_->many() && config_.parallel.sync_batch_norm;
+  while (like != nullptr && (like->count == 0 || (stands_in && CountedWeight(config_.loss, like->labels) == 0))) {
     TENON_ASSIGN(like, train_loader_->Next());
   }
   if (like == nullptr) return InvalidArgument("No label of the training samples of rank {} counts.", rank_->rank);
-  stand_in_ = *like;
-  stand_in_.samples = like->samples.Clone();
-  stand_in_.labels = like->labels.Clone();
+  if (stands_in) {
+    stand_in_ = *like;
+    stand_in_.samples = like->samples.Clone();
+    stand_in_.labels = like->labels.Clone();
+  }
   return runner_->Prepare(*like);
 }
 

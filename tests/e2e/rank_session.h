@@ -68,7 +68,10 @@ class RankSession {
     Check(loader_->Start(0));
     const auto batch = loader_->Next();
     Check(batch.status());
-    Check(runner_->Prepare(**batch));
+    stand_in_ = **batch;
+    stand_in_.samples = stand_in_.samples.Clone();
+    stand_in_.labels = stand_in_.labels.Clone();
+    Check(runner_->Prepare(stand_in_));
   }
   ~RankSession() { runner_.reset(); }
 
@@ -124,8 +127,17 @@ class RankSession {
       loss += *of_batch * part.weight;
     }
     if (comm_ == nullptr) return loss;
-    if (batches_.parts().empty()) Check(runner_->TrainWithout(part));
+    if (batches_.parts().empty()) TrainNothing(part);
     return runner_->totals().loss;
+  }
+
+  // As the trainer does.
+  void TrainNothing(StepPart part) {
+    if (!config_.parallel.sync_batch_norm) return Check(runner_->TrainWithout(part));
+    part.weight = 0;
+    exchange_->SetAbsent(true);
+    Check(runner_->Train(stand_in_, part).status());
+    exchange_->SetAbsent(false);
   }
 
   Communicator* comm_;
@@ -135,6 +147,7 @@ class RankSession {
   std::unique_ptr<Loader> loader_;
   StepGroups groups_;
   StepBatches batches_;
+  Batch stand_in_;
   std::unique_ptr<exec::Runtime> runtime_;
   std::unique_ptr<exec::GradientExchange> exchange_;
   std::unique_ptr<StepRunner> runner_;

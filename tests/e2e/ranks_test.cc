@@ -5,15 +5,15 @@
 
 #include <filesystem>
 
-#include "tests/e2e/rank_processes.h"
+#include "tests/e2e/rank_run.h"
 
 namespace tenon {
 namespace {
 
+using testing_support::RankRun;
 using testing_support::ReadFile;
 using testing_support::RunCase;
 using testing_support::ToolResult;
-using testing_support::TrainOnRanks;
 
 constexpr const char* kSections = R"(
 data: {type: synthetic, samples: 250, classes: 4, image: {shape: [1, 6, 6]}, split: {test: every_5}, batch: 8}
@@ -24,6 +24,11 @@ eval: {metrics: [loss, accuracy, top_2, f1_macro, confusion_matrix]}
 train: {epochs: 2}
 log: {every: 1}
 )";
+
+std::vector<ToolResult> TrainOnRanks(const RunCase& run, int ranks, const std::vector<std::string>& settings = {},
+                                     const std::vector<std::string>& flags = {}) {
+  return RankRun(run.Words(settings, flags), ranks).Wait();
+}
 
 void ExpectDone(const std::vector<ToolResult>& results) {
   for (const ToolResult& result : results) ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
@@ -110,6 +115,34 @@ void ExpectGoesOn(const std::vector<std::string>& settings) {
 TEST(Ranks, GoOnInMidEpochWithTheSameBits) { ExpectGoesOn({}); }
 TEST(Ranks, GoOnWithWhatPowerSgdHasNotSent) { ExpectGoesOn({"parallel.hook.type=powersgd", "parallel.hook.rank=1"}); }
 TEST(Ranks, GoOnWithShortGradients) { ExpectGoesOn({"parallel.wire=bf16"}); }
+
+TEST(Ranks, NormaliseOverTheSamplesOfAll) {
+  std::string sections = kSections;
+  sections.replace(sections.find("{relu"), 1, "{batch_norm: {}}, {");
+  const RunCase one(sections), run(sections);
+  ASSERT_EQ(one.Train({"data.batch=24"}).exit_code, 0);
+  ExpectDone(TrainOnRanks(run, 3, {"parallel.sync_batch_norm=true"}));
+  const auto expected = Losses(one), losses = Losses(run);
+  ASSERT_EQ(losses.size(), expected.size());
+  for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 1e-5) << i;
+  EXPECT_NEAR(SummaryOf(run, 2)["test_loss"], one.Summary()["test_loss"], 1e-5);
+}
+
+// Memory that the host does not reach is copied for a hook; the losses are those of the other device.
+TEST(Ranks, ShortenGradientsOnAnotherDevice) {
+  for (const std::vector<std::string>& option :
+       {std::vector<std::string>{"parallel.wire=bf16"}, {"parallel.hook.type=powersgd", "parallel.hook.rank=2"}}) {
+    const RunCase cpu(kSections), npu(kSections);
+    auto on_npu = option;
+    on_npu.push_back("device=npu");
+    ExpectDone(TrainOnRanks(cpu, 2, option));
+    ExpectDone(TrainOnRanks(npu, 2, on_npu));
+    EXPECT_EQ(SummaryOf(npu, 0)["weights_sha256"], SummaryOf(npu, 1)["weights_sha256"]);
+    const auto expected = Losses(cpu), losses = Losses(npu);
+    ASSERT_EQ(losses.size(), expected.size());
+    for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 0.01) << i;
+  }
+}
 
 // Two ranks of 8 stop, one of 16 or four of 4 go on: the same samples in each step that is left.
 TEST(Ranks, AnotherNumberGoesOnWithWhatIsLeft) {
