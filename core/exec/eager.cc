@@ -447,7 +447,7 @@ Status EagerEngine::CallReference(EagerPlan& plan, const EagerCall& call) {
   const ReferenceArgs args{plan.attrs, plan.reference_inputs, plan.reference_outputs, call.random};
   TENON_TRY(plan.op->def().reference()(args));
   if (exchange_ == nullptr || !SumsOverRanks(plan.op->def())) return {};
-  return exchange_->SumNow(plan.reference_outputs[0].values<float>());
+  return exchange_->SumNow(plan.reference_outputs[0].values<float>(), plan.attrs.Int("of_gradient", 0) != 0);
 }
 
 Status EagerEngine::ExecuteReference(EagerPlan& plan, std::span<const EagerTensor> inputs, const EagerBlock& block,

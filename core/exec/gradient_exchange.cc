@@ -194,10 +194,12 @@ Result<StepTotals> GradientExchange::Totals() {
   return StepTotals{totals_[0], totals_[1], totals_[2], totals_[3]};
 }
 
-Status GradientExchange::SumNow(std::span<float> values) {
+Status GradientExchange::SumNow(std::span<float> values, bool of_gradient) {
   if (statistics_ == nullptr) return Error(Code::kInternal, "No communicator is there for statistics over the ranks.");
   if (absent_) std::fill(values.begin(), values.end(), 0.0F);
-  return statistics_->AllReduceNow(values);
+  TENON_TRY(statistics_->AllReduceNow(values));
+  if (absent_ && of_gradient) std::fill(values.begin(), values.end(), 0.0F);
+  return {};
 }
 
 Status GradientExchange::Launch(std::size_t bucket) {

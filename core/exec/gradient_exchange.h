@@ -84,8 +84,9 @@ class GradientExchange {
   // Numbers that ranks add up in the middle of a step (SumOverRanks) go over a communicator of their own, on host memory,
   // so that they need no order among the buckets.
   void SetStatistics(Communicator* comm) { statistics_ = comm; }
-  // Adds up now. A rank that runs a step only to be there for the others is absent: it gives zeros.
-  Status SumNow(std::span<float> values);
+  // Adds up now. A rank that runs a step only to be there for the others is absent: it gives zeros, and as nothing of it is
+  // in the sums it gets zeros for gradients.
+  Status SumNow(std::span<float> values, bool of_gradient);
   void SetAbsent(bool absent) { absent_ = absent; }
 
   // Makes the memory; later calls only compare.

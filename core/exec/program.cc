@@ -314,7 +314,7 @@ void Program::SetRandom(Step& step, const RunOptions& options) const {
 Status Program::CallReference(const ReferenceStep& reference, const ReferenceArgs& args) {
   TENON_TRY(reference.def->reference()(args));
   if (exchange_ == nullptr || !SumsOverRanks(*reference.def)) return {};
-  return exchange_->SumNow(args.outputs[0].values<float>());
+  return exchange_->SumNow(args.outputs[0].values<float>(), args.attrs.Int("of_gradient", 0) != 0);
 }
 
 Status Program::RunReference(Step& step) {

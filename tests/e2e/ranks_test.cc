@@ -128,7 +128,8 @@ TEST(Ranks, NormaliseOverTheSamplesOfAll) {
   EXPECT_NEAR(SummaryOf(run, 2)["test_loss"], one.Summary()["test_loss"], 1e-5);
 }
 
-// Memory that the host does not reach is copied for a hook; the losses are those of the other device.
+// Memory that the host does not reach is copied for a hook; the losses are those of the other device, as far as matrices lie
+// alike in its memory.
 TEST(Ranks, ShortenGradientsOnAnotherDevice) {
   for (const std::vector<std::string>& option :
        {std::vector<std::string>{"parallel.wire=bf16"}, {"parallel.hook.type=powersgd", "parallel.hook.rank=2"}}) {
@@ -140,7 +141,8 @@ TEST(Ranks, ShortenGradientsOnAnotherDevice) {
     EXPECT_EQ(SummaryOf(npu, 0)["weights_sha256"], SummaryOf(npu, 1)["weights_sha256"]);
     const auto expected = Losses(cpu), losses = Losses(npu);
     ASSERT_EQ(losses.size(), expected.size());
-    for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 0.01) << i;
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      EXPECT_NEAR(losses[i], expected[i], option.size() == 1 ? 0.01 : 0.1) << i;
   }
 }
 
