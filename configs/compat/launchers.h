@@ -96,6 +96,7 @@ inline constexpr Exported kExported[] = {
     {"topology_timeout", "MS_TOPO_TIMEOUT"},
     {"job", "TENON_JOB_ID"},
     {"generation", "TENON_GENERATION TORCHELASTIC_RESTART_COUNT"},
+    {"started", "TENON_JOB_STARTED"},
     {"max_restarts", "TORCHELASTIC_MAX_RESTARTS"},
 };
 

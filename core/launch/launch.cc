@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <random>
 
 #include "core/base/env.h"
@@ -54,6 +55,7 @@ Result<int> Launch(const LaunchOptions& options) {
   TENON_TRY(MakeFolders(plan.log_folder));
   JobFacts facts;
   facts.port = static_cast<std::uint16_t>(options.master_port);
+  facts.started = std::time(nullptr);
   HeldPort held;
   if (plan.serves) {
     TENON_ASSIGN(held, HeldPort::Take(facts.port));

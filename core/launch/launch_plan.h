@@ -43,6 +43,7 @@ struct JobFacts {
   std::string job;
   std::uint16_t port = 0;
   std::uint32_t generation = 0;
+  std::int64_t started = 0;  // seconds since 1970, of the first start
 };
 std::vector<std::string> WorkerEnvironment(const LaunchPlan& plan, const WorkerPlan& worker, const JobFacts& facts,
                                            const std::vector<std::string>& inherited);

@@ -27,6 +27,7 @@ std::vector<std::string> WorkerEnvironment(const LaunchPlan& plan, const WorkerP
       {"topology_timeout", std::to_string(options.cluster_time_out)},
       {"job", facts.job},
       {"generation", std::to_string(facts.generation)},
+      {"started", std::to_string(facts.started)},
       {"max_restarts", std::to_string(options.max_restarts)},
   };
   std::map<std::string, std::string> own;

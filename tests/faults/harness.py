@@ -129,6 +129,13 @@ class Job:
             time.sleep(0.005)
         return time.monotonic() - began
 
+    def wait_for_log(self, rank, what, seconds):
+        """As wait_for, in the log of a worker whose launcher may have ended."""
+        began = time.monotonic()
+        while what not in self.log(rank):
+            expect(time.monotonic() - began < seconds * SCALE, f"'{what}' did not appear in the log:\n{self.log(rank)}")
+            time.sleep(0.01)
+
     def end(self, seconds):
         """Exit code; an error when it takes longer."""
         try:

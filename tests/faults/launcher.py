@@ -315,6 +315,15 @@ def restarted(scene):
     expect(job.end(20) == 9, f"exit code {job.process.returncode}:\n{job.text()}")
 
 
+def not_joined(scene):
+    """--join=False returns at once; the workers go on, and the scheduler ends after the last of them."""
+    job = scene.msrun(2, "--steps", 20, flags=["--join=False"])
+    expect(job.end(2) == 0, f"exit code {job.process.returncode}")
+    expect(scene.pids(), "nothing goes on")
+    job.wait_for_log(0, "final state", 10)
+    scene.expect_gone(5)
+
+
 def exit_codes(scene):
     """The exit code is that of the first failure, and the last screen names rank, reason and log."""
     job = scene.msrun(4, "--steps", 1000, "--exit", "2:4:3", "--child")
@@ -335,7 +344,7 @@ def exit_codes(scene):
 FAULTS = [
     (2, killed_between_steps), (3, stopped), (4, stopped_and_continued), (5, scheduler_killed),
     (6, launcher_killed), (7, port_taken), (8, late_joiner), (9, contradictions), (10, too_many), (10, nodes_without_numbers), (11, name_not_resolved),
-    (12, link_down), (12, packets_dropped), (13, lossy_link), (16, exits_early), (17, restarted), (0, exit_codes),
+    (12, link_down), (12, packets_dropped), (13, lossy_link), (16, exits_early), (17, restarted), (0, exit_codes), (0, not_joined),
 ]
 
 __all__ = ["FAULTS", "Skipped"]

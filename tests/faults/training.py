@@ -1,4 +1,5 @@
 """Faults in training itself: `tenon train` of several ranks with the collective plugin of the build."""
+import json
 import os
 import re
 import shutil
@@ -70,7 +71,7 @@ def training_restarted(scene):
     settings = ["train.epochs=8", "checkpoint.every={steps: 5}"]
     plain = train(scene, "plain", *settings)
     expect(plain.end(60) == 0, plain.text())
-    job = train(scene, "again", *settings, arguments=["--resume"], flags=["--max_restarts=1"])
+    job = train(scene, "again", *settings, flags=["--max_restarts=1"])
     job.wait_for("epoch 2/", 60)
     os.kill(job.worker(1), signal.SIGKILL)
     expect(job.end(60) == 0, f"exit code {job.process.returncode}:\n{job.text()}")
@@ -104,4 +105,38 @@ def trained_everywhere(scene):
         raise Skipped(f"the part of {' and '.join(missing)}: not installed; the others agree")
 
 
-FAULTS = [(1, killed_in_training), (3, stopped_in_training), (17, training_restarted), (18, trained_everywhere)]
+def table(ranks, status="completed", devices=None):
+    """A rank table of one server, all values texts as the format wants."""
+    devices = devices or [str(number) for number in range(len(ranks))]
+    entries = [{"device_id": device, "device_ip": f"192.168.1.{number}", "rank_id": str(rank)}
+               for number, (rank, device) in enumerate(zip(ranks, devices))]
+    return json.dumps({"version": "1.0", "server_count": "1", "status": status,
+                       "server_list": [{"server_id": "127.0.0.1", "device": entries}]})
+
+
+def bad_rank_table(scene):
+    """A rank table that lacks a rank or names a device twice is EI0004; one that is being made is read again."""
+    command(scene, "table")  # skips where no collective plugin is built
+
+    def start(name, text):
+        file = scene.folder / f"{name}.json"
+        file.write_text(text, encoding="ascii")
+        job = scene.msrun(RANKS, flags=[f"--rank_table_file={file}"], name=name, tool=[scene.program("tenon"), "doctor", "net"],
+                          env={"HCCL_SIM_TIMEOUT_SCALE": "0.1"})
+        return job, file
+
+    for name, text in {"lacking": table([0, 2]), "twice": table([0, 1], devices=["0", "0"])}.items():
+        job, _ = start(name, text)
+        expect(job.end(5) != 0, f"exit code 0 with {name}:\n{job.text()}")
+        expect("EI0004" in job.text(), f"no EI0004 with {name}:\n{job.text()}")
+    job, file = start("early", table([0, 1], status="initializing"))
+    job.wait_for("ok    clock", 10)
+    time.sleep(0.5)
+    expect(job.process.poll() is None, f"it did not wait:\n{job.text()}")
+    whole = scene.folder / "whole.json"
+    whole.write_text(table([0, 1]), encoding="ascii")
+    whole.rename(file)
+    expect(job.end(15) == 0, f"exit code {job.process.returncode}:\n{job.text()}")
+
+
+FAULTS = [(1, killed_in_training), (3, stopped_in_training), (14, bad_rank_table), (17, training_restarted), (18, trained_everywhere)]

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/base/text.h"
+#include "core/train/restart.h"
 #include "core/train/trainer.h"
 #include "tools/cli/cli.h"
 
@@ -122,6 +123,11 @@ int RunTrain(const TrainOptions& options) {
   trainer.dry_run = options.dry_run;
   trainer.profile = options.profile;
   trainer.command = CommandOf(options);
+  const Result<Rank> rank = RankFromEnvironment();
+  if (rank.ok() && !options.dry_run && GoesOnAfterRestart(trainer.config, *rank)) {
+    trainer.resume = true;
+    trainer.resume_from.clear();
+  }
   if (options.dry_run && !options.profile.empty())
     return cli::Report(InvalidArgument("--profile records a training, but --dry-run trains nothing."));
   if (options.lenient && !options.resume)

@@ -118,7 +118,7 @@ TEST(LaunchPlan, TellsWorkersWhoTheyAreInEveryDialect) {
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
   const std::vector<std::string> inherited{"HOME=/h", "SLURM_PROCID=1", "OMPI_COMM_WORLD_RANK=1", "RANK=9",
                                            "PMI_RANK=2"};
-  const auto environment = WorkerEnvironment(*plan, plan->workers[1], {"job7", 8118, 3}, inherited);
+  const auto environment = WorkerEnvironment(*plan, plan->workers[1], {"job7", 8118, 3, 99}, inherited);
   for (const char* variable : {"HOME=/h",
                                "MS_ROLE=MS_WORKER",
                                "MS_WORKER_NUM=4",
@@ -138,7 +138,8 @@ TEST(LaunchPlan, TellsWorkersWhoTheyAreInEveryDialect) {
                                "MASTER_ADDR=127.0.0.1",
                                "MASTER_PORT=8119",
                                "TENON_JOB_ID=job7",
-                               "TENON_GENERATION=3"})
+                               "TENON_GENERATION=3",
+                               "TENON_JOB_STARTED=99"})
     EXPECT_TRUE(Has(environment, variable)) << variable;
   for (const char* foreign : {"SLURM_PROCID=1", "OMPI_COMM_WORLD_RANK=1", "PMI_RANK=2", "RANK=9"})
     EXPECT_FALSE(Has(environment, foreign)) << foreign;
