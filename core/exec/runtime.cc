@@ -42,7 +42,7 @@ Result<std::unique_ptr<Runtime>> Runtime::Open(const RuntimeOptions& options) {
   registry_options.search.plugin_dirs = options.plugin_dirs;
   runtime->registry_ = std::make_unique<PluginRegistry>(std::move(registry_options));
   TENON_TRY(runtime->registry_->Load(options.plugins));
-  TENON_ASSIGN(const PluginDevice* found, runtime->registry_->FindDevice(options.device));
+  TENON_ASSIGN(const PluginDevice* found, runtime->registry_->FindDevice(options.device, options.local_rank));
   std::vector<const PluginHandle*> handles;
   const PluginHandle* owner = nullptr;
   for (const Plugin* plugin : runtime->registry_->plugins()) {

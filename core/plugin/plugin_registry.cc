@@ -17,14 +17,14 @@ namespace tenon {
 namespace {
 
 // "npu:1" -> {"npu", 1}; false for a malformed index.
-bool SplitDevice(const std::string& text, std::string* kind, std::uint32_t* index) {
+// No index: whichever device of the kind suits this process.
+bool SplitDevice(const std::string& text, std::string* kind, std::optional<std::uint32_t>* index) {
   const std::size_t colon = text.find(':');
   *kind = text.substr(0, colon);
-  *index = 0;
   if (colon == std::string::npos) return !kind->empty();
   const char* begin = text.data() + colon + 1;
   const char* end = text.data() + text.size();
-  const std::from_chars_result parsed = std::from_chars(begin, end, *index);
+  const std::from_chars_result parsed = std::from_chars(begin, end, index->emplace());
   return !kind->empty() && begin != end && parsed.ec == std::errc() && parsed.ptr == end;
 }
 
@@ -316,9 +316,9 @@ void PluginRegistry::OpenDevicePlugins(const std::string& kind) {
   }
 }
 
-Result<const PluginDevice*> PluginRegistry::FindDevice(const std::string& text) {
+Result<const PluginDevice*> PluginRegistry::FindDevice(const std::string& text, std::uint32_t local_rank) {
   std::string kind;
-  std::uint32_t index = 0;
+  std::optional<std::uint32_t> index;
   if (!SplitDevice(text, &kind, &index))
     return InvalidArgument("The device '{}' is not a kind or kind:index, such as cpu or npu:1.", text);
   const auto offered = [this, &kind] {
@@ -329,10 +329,11 @@ Result<const PluginDevice*> PluginRegistry::FindDevice(const std::string& text) 
   };
   if (!offered()) OpenDevicePlugins(kind);
   if (!offered()) return NoDevice(kind);
-  return ChooseDevice(kind, index);
+  return ChooseDevice(kind, index, local_rank);
 }
 
-Result<const PluginDevice*> PluginRegistry::ChooseDevice(const std::string& kind, std::uint32_t index) const {
+Result<const PluginDevice*> PluginRegistry::ChooseDevice(const std::string& kind, std::optional<std::uint32_t> index,
+                                                         std::uint32_t local_rank) const {
   const Candidate* best = nullptr;
   const Candidate* tie = nullptr;
   for (const Candidate* candidate : creation_order_) {
@@ -354,15 +355,23 @@ Result<const PluginDevice*> PluginRegistry::ChooseDevice(const std::string& kind
                        kind, best->plugin->id(), best->check.path, tie->plugin->id(), tie->check.path,
                        best->plugin->id());
   }
-  std::uint32_t count = 0;
+  std::vector<const PluginDevice*> devices;
   for (const PluginDevice& device : best->devices) {
-    if (device.kind != kind) continue;
-    if (device.kind_index == index) return &device;
-    ++count;
+    if (device.kind == kind) devices.push_back(&device);
   }
+  // One device is for all processes of the node, of several each has its own.
+  const std::uint32_t wanted = index.value_or(devices.size() == 1 ? 0 : local_rank);
+  for (const PluginDevice* device : devices) {
+    if (device->kind_index == wanted) return device;
+  }
+  if (index)
+    return PluginError(PluginMessage::kDeviceIndex, "",
+                       "there is no device {}:{}; {} offers {} of kind '{}', counted from 0.", kind, wanted,
+                       best->plugin->id(), devices.size(), kind);
   return PluginError(PluginMessage::kDeviceIndex, "",
-                     "there is no device {}:{}; {} offers {} of kind '{}', counted from 0.", kind, index,
-                     best->plugin->id(), count, kind);
+                     "this process is number {} of its node, counted from 0, and {} offers {} devices of kind '{}': "
+                     "start at most {} on a node, or name the device that they share, such as {}:0.",
+                     local_rank, best->plugin->id(), devices.size(), kind, devices.size(), kind);
 }
 
 Status PluginRegistry::NoDevice(const std::string& kind) const {

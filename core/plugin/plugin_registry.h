@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,9 +47,10 @@ class PluginRegistry {
   // id where `load` names one of them. Call once.
   Status Load(const PluginsConfig& config);
 
-  // The device written as kind or kind:index. Looks among what is loaded, then opens further device plugins that were
+  // The device written as kind or kind:index; without an index the one of number `local_rank` (of this process among those
+  // of its node) where the plugin offers several. Looks among what is loaded, then opens further device plugins that were
   // found. TN-PLG-053, 061, 062, 066; the text repeats why plugins that might have offered it are absent.
-  Result<const PluginDevice*> FindDevice(const std::string& text);
+  Result<const PluginDevice*> FindDevice(const std::string& text, std::uint32_t local_rank = 0);
 
   // Makes sure that some loaded plugin defines the operator or has a kernel for it. TN-PLG-063.
   Status RequireOperator(const std::string& domain, const std::string& op_type);
@@ -120,7 +122,8 @@ class PluginRegistry {
   void OpenDevicePlugins(const std::string& kind);
   Status NoDevice(const std::string& kind) const;
   std::string FailedReasons(std::uint64_t kind) const;
-  Result<const PluginDevice*> ChooseDevice(const std::string& kind, std::uint32_t index) const;
+  Result<const PluginDevice*> ChooseDevice(const std::string& kind, std::optional<std::uint32_t> index,
+                                           std::uint32_t local_rank) const;
   void Warn(std::string text);
 
   const Options options_;

@@ -264,7 +264,9 @@ const ConfigTable& ConfigTableOf(const RunConfig*) {
       {
           Field("name", &T::name, "part of file names; when empty the name of the config file"),
           Field("seed", &T::seed, AtLeast(0), "start of all random numbers"),
-          Field("device", &T::device, "kind, or kind:index; some plugin must offer it"),
+          Field("device", &T::device,
+                "kind, or kind:index; some plugin must offer it. Of several of a kind, each process of a node takes "
+                "its own"),
           Field("mode", &T::mode, "graph compiles the whole step, pynative runs each operator when it is reached"),
           Field("threads", &T::threads, Between(0, 4096), "compute threads of the device; 0: all cores"),
           Field("math", &T::math,

@@ -140,6 +140,7 @@ Status TrainingRun::OpenDevice() {
   runtime.plugins = config_.plugins;
   runtime.plugin_dirs = options_.plugin_dirs;
   runtime.device = config_.device;
+  runtime.local_rank = rank_->local_rank;
   runtime.threads = static_cast<int>(config_.threads);
   if (runtime.threads == 0)  // all cores, which the processes of this node share
     runtime.threads = std::max(1, UsableCores() / static_cast<int>(rank_->local_size));

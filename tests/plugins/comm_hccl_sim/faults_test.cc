@@ -61,7 +61,8 @@ void KillAmong(const WorkerPlan& plan, std::uint32_t victim) {
     const Workers::Result result = workers.Wait(rank);
     if (rank == victim) continue;
     const Line line = LineOf(result.text, "ended");
-    EXPECT_EQ(line.code, TENON_UNAVAILABLE) << "rank " << rank << ", exit code " << result.exit_code << ": " << result.text;
+    EXPECT_EQ(line.code, TENON_UNAVAILABLE)
+        << "rank " << rank << ", exit code " << result.exit_code << ": " << result.text;
     EXPECT_NE(line.text.find("EI0006"), std::string::npos) << line.text;
     EXPECT_NE(line.text.find("ank " + std::to_string(victim)), std::string::npos) << line.text;
     EXPECT_EQ(LineOf(result.text, "sticky").code, TENON_UNAVAILABLE);

@@ -231,7 +231,8 @@ bool Worthwhile(std::uint32_t dtype, std::uint32_t reduction, std::uint64_t coun
   if (count == 7) return true;
   const bool sum = reduction == TENON_REDUCE_SUM, f32 = dtype == TENON_DTYPE_F32;
   if (count < 7) return f32 && sum;
-  if (count < 10000) return sum && (f32 || dtype == TENON_DTYPE_F64 || dtype == TENON_DTYPE_F16 || dtype == TENON_DTYPE_I8);
+  if (count < 10000)
+    return sum && (f32 || dtype == TENON_DTYPE_F64 || dtype == TENON_DTYPE_F16 || dtype == TENON_DTYPE_I8);
   return (f32 && (sum || reduction == TENON_REDUCE_AVERAGE)) || (dtype == TENON_DTYPE_BF16 && sum);
 }
 

@@ -48,7 +48,7 @@ class Workers {
   // Waits for its end.
   struct Result {
     int exit_code = 0;  // negative: the signal that ended it
-    std::string text;    // both outputs
+    std::string text;   // both outputs
   };
   Result Wait(std::uint32_t rank);
 

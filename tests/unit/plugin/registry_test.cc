@@ -249,6 +249,26 @@ TEST(PluginRegistry, FindsADeviceBySearchAndByPriority) {
   EXPECT_EQ(registry.plugins().front()->id(), "org.tenon.fixture.device_twin");
 }
 
+TEST(PluginRegistry, EachProcessOfANodeTakesItsOwnDevice) {
+  PluginsConfig config;
+  config.load = {PathEntry(FixtureFolder("") + "../lib/tenon/plugins/device_npu.so")};
+  config.load[0].options = Yaml("devices: 2\n");
+  PluginRegistry registry(BareOptions());
+  const Status loaded = registry.Load(config);
+  ASSERT_TRUE(loaded.ok()) << loaded.ToString();
+  const auto index = [&registry](const char* device, std::uint32_t local_rank) {
+    const Result<const PluginDevice*> found = registry.FindDevice(device, local_rank);
+    return found.ok() ? std::to_string((*found)->kind_index) : found.status().message();
+  };
+  EXPECT_EQ(index("npu", 0), "0");
+  EXPECT_EQ(index("npu", 1), "1");
+  EXPECT_EQ(index("npu:0", 1), "0");
+  EXPECT_EQ(
+      index("npu", 2),
+      "TN-PLG-066 this process is number 2 of its node, counted from 0, and org.tenon.device_npu offers 2 devices "
+      "of kind 'npu': start at most 2 on a node, or name the device that they share, such as npu:0.");
+}
+
 TEST(PluginRegistry, AnUnknownKindNamesTheKindsThatThereAre) {
   PluginsConfig config;
   config.trust = TrustPolicy::kOff;
