@@ -248,6 +248,7 @@ FakeInfer& Node(tenon_infer* infer) { return *reinterpret_cast<FakeInfer*>(infer
 tenon_infer_api InferTable() {
   tenon_infer_api api = TENON_INIT(tenon_infer_api);
   api.input_count = [](tenon_infer* infer) { return static_cast<uint32_t>(Node(infer).inputs.size()); };
+  api.output_count = [](tenon_infer*) -> uint32_t { return 1; };
   api.input_dtype = [](tenon_infer*, uint32_t) -> uint32_t { return TENON_DTYPE_F32; };
   api.input_rank = [](tenon_infer* infer, uint32_t index) -> int32_t {
     return index < Node(infer).inputs.size() ? static_cast<int32_t>(Node(infer).inputs[index].size()) : -2;
@@ -296,6 +297,59 @@ TEST(SdkInfer, RuleRunsAndFailsWithText) {
   node.inputs[0].pop_back();
   EXPECT_EQ(InferStack(nullptr, &api, reinterpret_cast<tenon_infer*>(&node)), TENON_INVALID_ARGUMENT);
   EXPECT_EQ(node.message, "rank 1 is not 2");
+}
+
+// ---- shape rules of gradients ----
+
+constexpr tenon_param_def kStackInputs[] = {sdk::Param("A"), sdk::Param("B")};
+constexpr tenon_param_def kStackOutputs[] = {sdk::Param("Y")};
+constexpr tenon_gradient_source kStackSources[] = {sdk::FromOutputGrad(0), sdk::FromInput(0), sdk::FromInput(1)};
+constexpr uint32_t kSecond[] = {1};
+constexpr tenon_paired_gradient kStackGrad = sdk::PairedGradient("test", "StackGrad", 1, kStackSources, kSecond);
+constexpr tenon_operator_def kStack = sdk::OperatorBuilder("test", "Stack", 1)
+                                          .Inputs(kStackInputs)
+                                          .Outputs(kStackOutputs)
+                                          .Infer(&InferStack)
+                                          .Paired(&kStackGrad);
+// Gets neither input.
+constexpr tenon_gradient_source kLonelySources[] = {sdk::FromOutputGrad(0)};
+constexpr tenon_paired_gradient kLonelyGrad = sdk::PairedGradient("test", "LonelyGrad", 1, kLonelySources, kSecond);
+constexpr tenon_operator_def kLonely = sdk::OperatorBuilder("test", "Lonely", 1)
+                                           .Inputs(kStackInputs)
+                                           .Outputs(kStackOutputs)
+                                           .Infer(&InferStack)
+                                           .Paired(&kLonelyGrad);
+
+std::string GradientFailure(tenon_infer_fn rule, FakeInfer& node) {
+  const tenon_infer_api api = InferTable();
+  node.message.clear();
+  const int32_t code = rule(nullptr, &api, reinterpret_cast<tenon_infer*>(&node));
+  EXPECT_EQ(code == TENON_OK, node.message.empty());
+  return node.message;
+}
+
+TEST(SdkGradientRule, HoldsTheNodeToTheRuleOfTheOperator) {
+  const tenon_infer_fn rule = &sdk::InferGradientOf<kStack>;
+  const tenon_dim columns = {0, 7, 0};  // a symbol
+  FakeInfer node;
+  node.inputs = {{sdk::Known(5), columns}, {sdk::Known(2), columns}, {sdk::Known(3), columns}};
+  EXPECT_EQ(GradientFailure(rule, node), "");
+  ASSERT_EQ(node.output.size(), 2u);
+  EXPECT_EQ(node.output[0].value, 3);
+  EXPECT_EQ(node.output[1].symbol, 7u);
+  node.inputs[0][0] = sdk::Known(6);
+  EXPECT_EQ(GradientFailure(rule, node), "The gradient of output 0 ('Y') needs the size of the output on axis 0.");
+  node.inputs[0].pop_back();
+  EXPECT_EQ(GradientFailure(rule, node), "The gradient of output 0 ('Y') has rank 1; the output has rank 2.");
+  node.inputs[1].pop_back();
+  EXPECT_EQ(GradientFailure(rule, node), "rank 1 is not 2");
+}
+
+TEST(SdkGradientRule, NeedsTheShapeOfEachInput) {
+  FakeInfer node;
+  node.inputs = {{sdk::Known(5), sdk::Known(5)}};
+  EXPECT_EQ(GradientFailure(&sdk::InferGradientOf<kLonely>, node),
+            "The gradient of Lonely gets nothing with the shape of input 0 ('A').");
 }
 
 // ---- gradients ----

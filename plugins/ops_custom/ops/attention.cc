@@ -272,11 +272,13 @@ int32_t Infer(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer
     if (node.output_count() > 1) node.SetOutput(1, TENON_DTYPE_F32, 3, rows);
   });
 }
-int32_t InferGrad(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
-  return sdk::RunInfer(api, infer, [](sdk::Infer& node) {
-    for (uint32_t i = 0; i < 3; ++i) node.SameAsInput(i, 3 + i);
-  });
-}
+
+constexpr tenon_operator_def kOperator = sdk::OperatorBuilder(kDomain, "Attention", 1)
+                                             .Inputs(kInputs)
+                                             .Outputs(kOutputs)
+                                             .Attributes(kAttributes)
+                                             .Infer(&Infer)
+                                             .Paired(&kGradient);
 
 class AttentionKernel : public CustomKernel {
  public:
@@ -351,17 +353,12 @@ class Backward : public AttentionKernel {
 }  // namespace
 
 void AddAttention(Library& library) {
-  library.operators.push_back(sdk::OperatorBuilder(kDomain, "Attention", 1)
-                                  .Inputs(kInputs)
-                                  .Outputs(kOutputs)
-                                  .Attributes(kAttributes)
-                                  .Infer(&Infer)
-                                  .Paired(&kGradient));
+  library.operators.push_back(kOperator);
   library.operators.push_back(sdk::OperatorBuilder(kDomain, "AttentionGrad", 1)
                                   .Inputs(kGradInputs)
                                   .Outputs(kGradOutputs)
                                   .Attributes(kAttributes)
-                                  .Infer(&InferGrad)
+                                  .Infer(&sdk::InferGradientOf<kOperator>)
                                   .NoGradient());
   library.AddKernel<Forward>("Attention", "attention");
   library.AddKernel<Backward>("AttentionGrad", "attention_grad");

@@ -204,9 +204,13 @@ int32_t Infer(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer
     if (node.output_count() > 2) node.SetOutput(2, TENON_DTYPE_F32, {batch});
   });
 }
-int32_t InferGrad(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
-  return sdk::RunInfer(api, infer, [](sdk::Infer& node) { node.SameAsInput(0, 3); });
-}
+
+constexpr tenon_operator_def kOperator = sdk::OperatorBuilder(kDomain, "CTCLoss", 1)
+                                             .Inputs(kInputs)
+                                             .Outputs(kOutputs)
+                                             .Attributes(kAttributes)
+                                             .Infer(&Infer)
+                                             .Paired(&kGradient);
 
 class CtcKernel : public CustomKernel {
  public:
@@ -327,17 +331,12 @@ class Backward : public CtcKernel {
 }  // namespace
 
 void AddCtcLoss(Library& library) {
-  library.operators.push_back(sdk::OperatorBuilder(kDomain, "CTCLoss", 1)
-                                  .Inputs(kInputs)
-                                  .Outputs(kOutputs)
-                                  .Attributes(kAttributes)
-                                  .Infer(&Infer)
-                                  .Paired(&kGradient));
+  library.operators.push_back(kOperator);
   library.operators.push_back(sdk::OperatorBuilder(kDomain, "CTCLossGrad", 1)
                                   .Inputs(kGradInputs)
                                   .Outputs(kGradOutputs)
                                   .Attributes(kAttributes)
-                                  .Infer(&InferGrad)
+                                  .Infer(&sdk::InferGradientOf<kOperator>)
                                   .NoGradient());
   library.AddKernel<Forward>("CTCLoss", "ctc_loss");
   library.AddKernel<Backward>("CTCLossGrad", "ctc_loss_grad");

@@ -303,10 +303,12 @@ void RequirePlanes(const sdk::Infer& node, uint32_t input, std::string_view name
 // Where channels are known, they must divide into the groups.
 void CheckGroups(const sdk::Infer& node) {
   const tenon_dim channels = node.InputDim(0, 1), part = node.InputDim(1, 1), outputs = node.InputDim(1, 0);
+  if (sdk::IsKnown(channels) && channels.value < 1)
+    node.Fail(TENON_INVALID_ARGUMENT, "X has ", channels.value, " channels; it needs at least 1.");
   if (!sdk::IsKnown(part)) return;
   if (part.value < 1) node.Fail(TENON_INVALID_ARGUMENT, "Weight has ", part.value, " channels; it needs at least 1.");
   node.RequireDivisible(channels, part.value, "The channels of X must be a multiple of those of Weight.");
-  if (sdk::IsKnown(channels) && channels.value > 0)
+  if (sdk::IsKnown(channels))
     node.RequireDivisible(outputs, channels.value / part.value,
                           "The outputs of Weight must be a multiple of the groups.");
   const tenon_dim kernel[] = {node.InputDim(1, 2), node.InputDim(1, 3)};
@@ -345,16 +347,13 @@ int32_t Infer(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer
     node.SetOutput(0, TENON_DTYPE_F32, {node.InputDim(0, 0), node.InputDim(1, 0), out[0], out[1]});
   });
 }
-int32_t InferGrad(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
-  return sdk::RunInfer(api, infer, [](sdk::Infer& node) {
-    for (uint32_t i = 0; i < 5 && i < node.output_count(); ++i) {
-      if (i + 1 < node.input_count() && node.has_input(i + 1))
-        node.SameAsInput(i, i + 1);
-      else
-        node.SetOutput(i, TENON_DTYPE_F32, {sdk::Known(1)});  // of an absent input: never read
-    }
-  });
-}
+
+constexpr tenon_operator_def kOperator = sdk::OperatorBuilder(kDomain, "DeformConv", 1)
+                                             .Inputs(kInputs)
+                                             .Outputs(kOutputs)
+                                             .Attributes(kAttributes)
+                                             .Infer(&Infer)
+                                             .Paired(&kGradient);
 
 class DeformConvKernel : public CustomKernel {
  public:
@@ -439,9 +438,6 @@ class Backward : public DeformConvKernel {
     args.dx = call.out<float>(0), args.d_weight = call.out<float>(1), args.d_offset = call.out<float>(2);
     args.d_bias = args.bias != nullptr && call.has_output(3) ? call.out<float>(3) : nullptr;
     args.d_mask = args.mask != nullptr && call.has_output(4) ? call.out<float>(4) : nullptr;
-    // One element each; see InferGrad.
-    if (args.d_bias == nullptr && call.has_output(3)) *call.out<float>(3) = 0;
-    if (args.d_mask == nullptr && call.has_output(4)) *call.out<float>(4) = 0;
     const DeformConvLoops& loops = kDeformConv(isa());
     const auto workspace = [&](uint32_t worker) { return call.workspace<float>() + worker * floats_; };
     const double image = static_cast<double>(args.pixels()) * PixelNanoseconds();
@@ -464,17 +460,12 @@ class Backward : public DeformConvKernel {
 }  // namespace
 
 void AddDeformConv(Library& library) {
-  library.operators.push_back(sdk::OperatorBuilder(kDomain, "DeformConv", 1)
-                                  .Inputs(kInputs)
-                                  .Outputs(kOutputs)
-                                  .Attributes(kAttributes)
-                                  .Infer(&Infer)
-                                  .Paired(&kGradient));
+  library.operators.push_back(kOperator);
   library.operators.push_back(sdk::OperatorBuilder(kDomain, "DeformConvGrad", 1)
                                   .Inputs(kGradInputs)
                                   .Outputs(kGradOutputs)
                                   .Attributes(kAttributes)
-                                  .Infer(&InferGrad)
+                                  .Infer(&sdk::InferGradientOf<kOperator>)
                                   .NoGradient());
   library.AddKernel<Forward>("DeformConv", "deform_conv");
   library.AddKernel<Backward>("DeformConvGrad", "deform_conv_grad");

@@ -180,9 +180,13 @@ int32_t Infer(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer
     node.SetOutput(0, TENON_DTYPE_F32, {node.InputDim(2, 0), node.InputDim(0, 1)});
   });
 }
-int32_t InferGrad(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
-  return sdk::RunInfer(api, infer, [](sdk::Infer& node) { node.SameAsInput(0, 1); });
-}
+
+constexpr tenon_operator_def kOperator = sdk::OperatorBuilder(kDomain, "EmbeddingBag", 1)
+                                             .Inputs(kInputs)
+                                             .Outputs(kOutputs)
+                                             .Attributes(kAttributes)
+                                             .Infer(&Infer)
+                                             .Paired(&kGradient);
 
 class EmbeddingBagKernel : public CustomKernel {
  public:
@@ -270,17 +274,12 @@ class Backward : public EmbeddingBagKernel {
 }  // namespace
 
 void AddEmbeddingBag(Library& library) {
-  library.operators.push_back(sdk::OperatorBuilder(kDomain, "EmbeddingBag", 1)
-                                  .Inputs(kInputs)
-                                  .Outputs(kOutputs)
-                                  .Attributes(kAttributes)
-                                  .Infer(&Infer)
-                                  .Paired(&kGradient));
+  library.operators.push_back(kOperator);
   library.operators.push_back(sdk::OperatorBuilder(kDomain, "EmbeddingBagGrad", 1)
                                   .Inputs(kGradInputs)
                                   .Outputs(kGradOutputs)
                                   .Attributes(kAttributes)
-                                  .Infer(&InferGrad)
+                                  .Infer(&sdk::InferGradientOf<kOperator>)
                                   .NoGradient());
   library.AddKernel<Forward>("EmbeddingBag", "embedding_bag");
   library.AddKernel<Backward>("EmbeddingBagGrad", "embedding_bag_grad");

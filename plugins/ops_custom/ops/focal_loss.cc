@@ -161,9 +161,13 @@ int32_t Infer(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer
       node.SetOutput(0, TENON_DTYPE_F32, {});
   });
 }
-int32_t InferGrad(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
-  return sdk::RunInfer(api, infer, [](sdk::Infer& node) { node.SameAsInput(0, 1); });
-}
+
+constexpr tenon_operator_def kOperator = sdk::OperatorBuilder(kDomain, "SigmoidFocalLoss", 1)
+                                             .Inputs(kInputs)
+                                             .Outputs(kOutputs)
+                                             .Attributes(kAttributes)
+                                             .Infer(&Infer)
+                                             .Paired(&kGradient);
 
 class FocalKernel : public CustomKernel {
  public:
@@ -233,17 +237,12 @@ class Backward : public FocalKernel {
 }  // namespace
 
 void AddFocalLoss(Library& library) {
-  library.operators.push_back(sdk::OperatorBuilder(kDomain, "SigmoidFocalLoss", 1)
-                                  .Inputs(kInputs)
-                                  .Outputs(kOutputs)
-                                  .Attributes(kAttributes)
-                                  .Infer(&Infer)
-                                  .Paired(&kGradient));
+  library.operators.push_back(kOperator);
   library.operators.push_back(sdk::OperatorBuilder(kDomain, "SigmoidFocalLossGrad", 1)
                                   .Inputs(kGradInputs)
                                   .Outputs(kGradOutputs)
                                   .Attributes(kAttributes)
-                                  .Infer(&InferGrad)
+                                  .Infer(&sdk::InferGradientOf<kOperator>)
                                   .NoGradient());
   library.AddKernel<Forward>("SigmoidFocalLoss", "focal_loss");
   library.AddKernel<Backward>("SigmoidFocalLossGrad", "focal_loss_grad");

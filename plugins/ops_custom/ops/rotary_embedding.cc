@@ -106,6 +106,18 @@ int32_t Infer(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer
   });
 }
 
+constexpr tenon_operator_def kOperator = sdk::OperatorBuilder(kDomain, "RotaryEmbedding", 1)
+                                             .Inputs(kInputs)
+                                             .Outputs(kOutputs)
+                                             .Attributes(kAttributes)
+                                             .Infer(&Infer)
+                                             .Paired(&kGradient);
+
+constexpr sdk::StandIn kStandIns[] = {{0, sdk::FromOutputGrad(0)}};  // X has the shape of Y
+int32_t InferGrad(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
+  return sdk::RunInfer(api, infer, [](sdk::Infer& node) { sdk::InferGradient(node, kOperator, kStandIns); });
+}
+
 // One kernel for both directions: the gradient is turned back.
 template <class T, bool kBack>
 class Rotary : public CustomKernel {
@@ -162,17 +174,12 @@ class Rotary : public CustomKernel {
 }  // namespace
 
 void AddRotaryEmbedding(Library& library) {
-  library.operators.push_back(sdk::OperatorBuilder(kDomain, "RotaryEmbedding", 1)
-                                  .Inputs(kInputs)
-                                  .Outputs(kOutputs)
-                                  .Attributes(kAttributes)
-                                  .Infer(&Infer)
-                                  .Paired(&kGradient));
+  library.operators.push_back(kOperator);
   library.operators.push_back(sdk::OperatorBuilder(kDomain, "RotaryEmbeddingGrad", 1)
                                   .Inputs(kGradInputs)
                                   .Outputs(kGradOutputs)
                                   .Attributes(kAttributes)
-                                  .Infer(&Infer)
+                                  .Infer(&InferGrad)
                                   .NoGradient());
   library.AddKernel<Rotary<float, false>>("RotaryEmbedding", "rotary_embedding");
   library.AddKernel<Rotary<Bf16, false>>("RotaryEmbedding", "rotary_embedding_bf16");

@@ -171,9 +171,13 @@ int32_t Infer(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer
     if (node.output_count() > 1) node.SetOutput(1, TENON_DTYPE_F32, rows, dims);
   });
 }
-int32_t InferGrad(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
-  return sdk::RunInfer(api, infer, [](sdk::Infer& node) { node.SameAsInput(0, 2); });
-}
+
+constexpr tenon_operator_def kOperator = sdk::OperatorBuilder(kDomain, "SoftmaxCrossEntropy", 1)
+                                             .Inputs(kInputs)
+                                             .Outputs(kOutputs)
+                                             .Attributes(kAttributes)
+                                             .Infer(&Infer)
+                                             .Paired(&kGradient);
 
 class CrossEntropyKernel : public CustomKernel {
  public:
@@ -260,17 +264,12 @@ class Backward : public CrossEntropyKernel {
 }  // namespace
 
 void AddSoftmaxCrossEntropy(Library& library) {
-  library.operators.push_back(sdk::OperatorBuilder(kDomain, "SoftmaxCrossEntropy", 1)
-                                  .Inputs(kInputs)
-                                  .Outputs(kOutputs)
-                                  .Attributes(kAttributes)
-                                  .Infer(&Infer)
-                                  .Paired(&kGradient));
+  library.operators.push_back(kOperator);
   library.operators.push_back(sdk::OperatorBuilder(kDomain, "SoftmaxCrossEntropyGrad", 1)
                                   .Inputs(kGradInputs)
                                   .Outputs(kGradOutputs)
                                   .Attributes(kAttributes)
-                                  .Infer(&InferGrad)
+                                  .Infer(&sdk::InferGradientOf<kOperator>)
                                   .NoGradient());
   library.AddKernel<Forward>("SoftmaxCrossEntropy", "softmax_cross_entropy");
   library.AddKernel<Backward>("SoftmaxCrossEntropyGrad", "softmax_cross_entropy_grad");

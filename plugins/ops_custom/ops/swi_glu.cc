@@ -107,14 +107,8 @@ int32_t Infer(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer
   });
 }
 
-int32_t InferGrad(const tenon_operator_def*, const tenon_infer_api* api, tenon_infer* infer) {
-  return sdk::RunInfer(api, infer, [](sdk::Infer& node) {
-    RequireSameShape(node, 0, 1, "dY", "Gate");
-    RequireSameShape(node, 0, 2, "dY", "Up");
-    node.SameAsInput(0, 1);
-    node.SameAsInput(1, 2);
-  });
-}
+constexpr tenon_operator_def kOperator =
+    sdk::OperatorBuilder(kDomain, "SwiGLU", 1).Inputs(kInputs).Outputs(kOutputs).Infer(&Infer).Paired(&kGradient);
 
 template <class T>
 class SwiGluKernel : public CustomKernel {
@@ -155,12 +149,11 @@ class Backward : public SwiGluKernel<T> {
 }  // namespace
 
 void AddSwiGlu(Library& library) {
-  library.operators.push_back(
-      sdk::OperatorBuilder(kDomain, "SwiGLU", 1).Inputs(kInputs).Outputs(kOutputs).Infer(&Infer).Paired(&kGradient));
+  library.operators.push_back(kOperator);
   library.operators.push_back(sdk::OperatorBuilder(kDomain, "SwiGLUGrad", 1)
                                   .Inputs(kGradInputs)
                                   .Outputs(kGradOutputs)
-                                  .Infer(&InferGrad)
+                                  .Infer(&sdk::InferGradientOf<kOperator>)
                                   .NoGradient());
   library.AddKernel<Forward<float>>("SwiGLU", "swi_glu");
   library.AddKernel<Forward<Bf16>>("SwiGLU", "swi_glu_bf16");

@@ -3,6 +3,7 @@
 
 #include "tenon/sdk/device.h"
 #include "tenon/sdk/fusion.h"
+#include "tenon/sdk/gradient_rule.h"
 #include "tenon/sdk/host_device.h"
 #include "tenon/sdk/kernel.h"
 #include "tenon/sdk/operator.h"
