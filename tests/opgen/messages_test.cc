@@ -1,7 +1,9 @@
 // What msopgen says, and what it leaves behind: files of operators that are wrong, folders that are taken, names.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "tests/support/tool_run.h"
 #include "tools/msopgen/names.h"
@@ -90,6 +92,40 @@ TEST(Msopgen, FoldersThatCannotBeBuiltInAreRefused) {
     EXPECT_NE(result.err.find("CMake cannot build"), std::string::npos) << result.err;
   }
   EXPECT_TRUE(fs::is_empty(folder.path()));
+}
+
+// Files end at this many bytes, in programs that are started meanwhile too: writing fails as on a full disk.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    std::signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, SIG_DFL);
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Msopgen, FoldersOnTheWayGoWhenWritingFails) {
+  const TempFolder folder;
+  const std::string mine = folder / "mine";
+  fs::create_directory(mine);
+  ToolResult result;
+  {
+    const SmallFiles full(1000);
+    result = Gen(kFolder + "good/add.json", mine + "/new/deeper/ops");
+  }
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("cannot be written: File too large"), std::string::npos) << result.err;
+  EXPECT_TRUE(fs::is_empty(mine));
 }
 
 TEST(Msopgen, OperatorsAreAdded) {

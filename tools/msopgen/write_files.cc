@@ -36,6 +36,34 @@ class TemporaryFolder {
   fs::path path_;
 };
 
+// Makes folders, and removes those again that hold nothing, unless they are to stay.
+class NewFolders {
+ public:
+  NewFolders() = default;
+  ~NewFolders() {
+    std::error_code ignored;
+    for (auto made = made_.rbegin(); made != made_.rend(); ++made) fs::remove(*made, ignored);
+  }
+  NewFolders(const NewFolders&) = delete;
+  NewFolders& operator=(const NewFolders&) = delete;
+
+  // The folder, and all above it that are not there.
+  std::error_code Make(const fs::path& folder) {
+    std::error_code failed;
+    if (fs::is_directory(folder, failed)) return {};
+    if (folder != folder.parent_path()) {
+      failed = Make(folder.parent_path());
+      if (failed) return failed;
+    }
+    if (fs::create_directory(folder, failed)) made_.push_back(folder);
+    return failed;
+  }
+  void Keep() { made_.clear(); }
+
+ private:
+  std::vector<fs::path> made_;
+};
+
 Status WriteOne(const fs::path& file, const std::string& text) {
   std::error_code failed;
   fs::create_directories(file.parent_path(), failed);
@@ -69,19 +97,21 @@ Status RefuseExisting(const fs::path& folder, const Files& files, const std::vec
 }  // namespace
 
 Status WriteFiles(const std::string& folder, const Files& files, const std::vector<std::string>& replaced) {
-  std::error_code failed;
   const fs::path target = fs::absolute(folder).lexically_normal() / "";
   const fs::path root = target.parent_path();
   if (fs::exists(root) && !fs::is_directory(root))
     return InvalidArgument("{} is there already and is no folder.", root.string());
   TENON_TRY(RefuseExisting(root, files, replaced));
-  fs::create_directories(root.parent_path(), failed);
+  NewFolders folders;
+  std::error_code failed = folders.Make(root.parent_path());
   if (failed) return Failed(root.parent_path(), failed);
   const TemporaryFolder temporary(root);
   for (const auto& file : files) TENON_TRY(WriteOne(temporary.path() / file.first, file.second));
   if (!fs::exists(root)) {
     fs::rename(temporary.path(), root, failed);
-    return failed ? Failed(root, failed) : Status();
+    if (failed) return Failed(root, failed);
+    folders.Keep();
+    return {};
   }
   // What replaces a file comes last: until then the project is as it was.
   std::vector<fs::path> placed;
@@ -90,7 +120,7 @@ Status WriteFiles(const std::string& folder, const Files& files, const std::vect
       const fs::path place = root / file.first;
       const bool replaces = std::find(replaced.begin(), replaced.end(), file.first) != replaced.end();
       if (replaces != replacing) continue;
-      fs::create_directories(place.parent_path(), failed);
+      failed = folders.Make(place.parent_path());
       if (!failed) fs::rename(temporary.path() / file.first, place, failed);
       if (failed) {
         std::error_code ignored;
@@ -100,6 +130,7 @@ Status WriteFiles(const std::string& folder, const Files& files, const std::vect
       if (!replaces) placed.push_back(place);
     }
   }
+  folders.Keep();
   return {};
 }
 
