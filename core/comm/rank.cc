@@ -83,6 +83,11 @@ bool Present(const Launcher& launcher, const Variables& variables) {
 }
 
 Status CheckRole(const Variables& variables) {
+  if (const std::optional<Setting> simulation = Find(variables, compat::kSimulation))
+    return InvalidArgument(
+        "{}={} asks for a rank that is simulated, which this program does not do; `tenon train "
+        "--dry-run` plans a run of one process without training.",
+        simulation->variable, simulation->text);
   const std::optional<Setting> role = Find(variables, compat::kRole);
   if (!role || role->text == compat::kRoleWorker) return Status();
   if (role->text == compat::kRoleScheduler)

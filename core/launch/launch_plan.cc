@@ -177,6 +177,7 @@ Result<LaunchPlan> MakeLaunchPlan(const LaunchOptions& options, const Variables&
   TENON_ASSIGN(const std::set<std::size_t> tailed, TailedWorkers(options));
   std::error_code error;
   plan.log_folder = fs::absolute(options.log_dir.empty() ? "." : options.log_dir, error).lexically_normal().string();
+  if (plan.log_folder.size() > 1 && plan.log_folder.back() == '/') plan.log_folder.pop_back();
   const bool simulates = options.sim_level >= 0;
   plan.serves = !simulates && (plan.node_from.empty() ? IsLocal(options.master_addr) : plan.node == 0);
   const std::vector<int> usable = UsableCoreNumbers();

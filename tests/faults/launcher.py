@@ -285,6 +285,22 @@ def lossy_link(scene):
     expect(len(states) == 2 and len(set(states)) == 1, f"states {states}")
 
 
+def counts_differ(scene):
+    """Ranks that sum different numbers of elements: EI0005 with both numbers on every rank, within a second."""
+    if not (scene.build / "lib/tenon/plugins/comm_hccl_sim.so").exists():
+        raise Skipped("the plugin comm_hccl_sim is not built")
+    job = scene.msrun(2, "--sum", "1:1025:1024")
+    for rank in (0, 1):
+        job.wait_for("sums", 10, lambda: job.log(rank))
+    began = time.monotonic()
+    for rank in (0, 1):
+        job.wait_for("EI0005", 1, lambda: job.log(rank))
+        expect("1024" in job.log(rank) and "1025" in job.log(rank), f"not both counts on rank {rank}:\n{job.log(rank)}")
+    expect_within(time.monotonic() - began, 1, "the error")
+    expect(job.end(7) == 1, f"exit code {job.process.returncode}:\n{job.text()}")
+    scene.expect_gone(7, began)
+
+
 def exits_early(scene):
     """A rank ends with code 0 and without leaving: the others get an error and do not hang."""
     job = scene.msrun(3, "--steps", 1000, "--quit", "1:5")
@@ -344,7 +360,7 @@ def exit_codes(scene):
 FAULTS = [
     (2, killed_between_steps), (3, stopped), (4, stopped_and_continued), (5, scheduler_killed),
     (6, launcher_killed), (7, port_taken), (8, late_joiner), (9, contradictions), (10, too_many), (10, nodes_without_numbers), (11, name_not_resolved),
-    (12, link_down), (12, packets_dropped), (13, lossy_link), (16, exits_early), (17, restarted), (0, exit_codes), (0, not_joined),
+    (12, link_down), (12, packets_dropped), (13, lossy_link), (15, counts_differ), (16, exits_early), (17, restarted), (0, exit_codes), (0, not_joined),
 ]
 
 __all__ = ["FAULTS", "Skipped"]

@@ -2,9 +2,9 @@
 // them; rank 0 saves it. Used where a test is about processes and not about training.
 //
 //   rank_worker [--steps N] [--step-ms MS] [--exec-timeout SECONDS] [--save FILE] [--config-hash TEXT] [--slow RANK:MS]
-//               [--exit RANK:STEP:CODE] [--quit RANK:STEP] [--deaf] [--child]
+//               [--exit RANK:STEP:CODE] [--quit RANK:STEP] [--sum RANK:OTHER:COUNT] [--deaf] [--child]
 //
-// --exit ends a rank with an error that it tells, --quit ends one with code 0 and without a word, --deaf ignores SIGTERM,
+// --sum adds COUNT floats over the ranks before the first step, and OTHER of them on RANK. // --exit ends a rank with an error that it tells, --quit ends one with code 0 and without a word, --deaf ignores SIGTERM,
 // --child starts a process of its own as one that loads data would.
 #include <csignal>
 #include <cstdio>
@@ -17,9 +17,11 @@
 
 #include <unistd.h>
 
+#include "core/comm/communicator.h"
 #include "core/comm/rendezvous.h"
 #include "core/platform/atomic_file.h"
 #include "core/platform/process.h"
+#include "core/plugin/plugin_registry.h"
 
 namespace tenon {
 namespace {
@@ -58,6 +60,7 @@ class Worker {
 
   Status Run() {
     TENON_TRY(Load());
+    if (const Event sum(Text(arguments_, "--sum")); sum.set) TENON_TRY(Sum(rank_.rank == sum.rank ? sum.a : sum.b));
     const std::uint64_t steps = Number(arguments_, "--steps", 20);
     for (; step_ < steps; ++step_) TENON_TRY(Step());
     Print(fmt::format("final state {:016x}", state_));
@@ -81,6 +84,21 @@ class Worker {
     std::sscanf(text.c_str(), "%lu %lu", &step_, &state_);
     Print(fmt::format("starts at step {}", step_));
     return Status();
+  }
+
+  // Over the collective plugin that lies beside this build's programs.
+  Status Sum(std::size_t count) {
+    PluginRegistry registry(PluginRegistry::Options{});
+    TENON_TRY(registry.Load(PluginsConfig{}));
+    TENON_ASSIGN(const CollectivePlugin plugin, FindCollective(registry, "auto"));
+    CommunicatorOptions options;
+    options.rank = rank_;
+    options.store = &run_->store();
+    options.timeout_ns = TimeoutNs();
+    TENON_ASSIGN(const std::unique_ptr<Communicator> world, Communicator::Make(plugin, options));
+    std::vector<float> values(count, 1);
+    Print("sums");
+    return world->AllReduceNow(std::span<float>(values));
   }
 
   Status Step() {

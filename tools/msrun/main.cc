@@ -27,8 +27,9 @@ void AddFlags(CLI::App& app, LaunchOptions& options, std::string& join) {
   app.add_option("--bind_core", options.bind_core,
                  R"(True deals the cores out; or JSON such as {"device0": ["0-3"]} by local index.)");
   app.add_option("--bind_numa", options.bind_numa, "The same with whole NUMA nodes.");
-  app.add_option("--sim_level", options.sim_level,
-                 "0 to 3: let workers simulate, without a scheduler; -1 runs the job.");
+  app.add_option(
+      "--sim_level", options.sim_level,
+      "0 to 3: tell programs that can simulate (tenon refuses) to do so, without a scheduler; -1 runs the job.");
   app.add_option("--sim_rank_id", options.sim_rank_id, "The rank to simulate; -1 for all.");
   app.add_option("--rank_table_file", options.rank_table_file, "Rank table for the collective library.");
   app.add_option("--tail_worker_log", options.tail_worker_log,

@@ -207,6 +207,11 @@ TEST(Rank, RefusesIncompleteAndUnreadableVariables) {
   EXPECT_TRUE(Holds(MessageOf(Without(kTorchrun, "MASTER_ADDR")), "set MASTER_ADDR to the host of rank 0"));
 }
 
+TEST(Rank, RefusesToSimulate) {
+  EXPECT_TRUE(Holds(MessageOf(With(kMsrun, {{"MS_SIMULATION_LEVEL", "1"}})),
+                    "MS_SIMULATION_LEVEL=1 asks for a rank that is simulated, which this program does not do"));
+}
+
 TEST(Rank, ExpandsListsOfHosts) {
   const Result<std::vector<std::string>> hosts = ExpandHostList("n[1-3,07],gpu-a,r[08-10]x");
   ASSERT_TRUE(hosts.ok()) << hosts.status().ToString();
