@@ -10,6 +10,21 @@
 
 namespace support {
 
+// Inputs of the operator whose gradients the outputs are, when each dynamic operand has so many.
+inline std::vector<uint32_t> Targets(const Signature& forward, sdk::Table<uint32_t> differentiable, uint32_t share) {
+  std::vector<uint32_t> targets;
+  for (uint64_t k = 0; k < differentiable.count; ++k) {
+    const uint32_t input = differentiable.first[k];
+    if (input < forward.fixed_inputs) {
+      targets.push_back(input);
+    } else {
+      for (uint32_t i = 0; i < share; ++i)
+        targets.push_back(forward.fixed_inputs + (input - forward.fixed_inputs) * share + i);
+    }
+  }
+  return targets;
+}
+
 // Adds the node and sets the gradient of each input that needs one. `attributes` are the names that both share.
 inline void EmitGradient(const tenon_gradient_api* api, tenon_grad* grad, std::string_view domain,
                          std::string_view backward, const Signature& forward, sdk::Table<uint32_t> differentiable,
@@ -41,16 +56,7 @@ inline void EmitGradient(const tenon_gradient_api* api, tenon_grad* grad, std::s
     const tenon_attribute* found = nullptr;
     if (api->attribute(grad, sdk::Str(name), &found) == TENON_OK) values.push_back(*found);
   }
-  std::vector<uint32_t> targets;
-  for (uint64_t k = 0; k < differentiable.count; ++k) {
-    const uint32_t input = differentiable.first[k];
-    if (input < forward.fixed_inputs) {
-      targets.push_back(input);
-    } else {
-      for (uint32_t i = 0; i < share; ++i)
-        targets.push_back(forward.fixed_inputs + (input - forward.fixed_inputs) * share + i);
-    }
-  }
+  const std::vector<uint32_t> targets = Targets(forward, differentiable, share);
   std::vector<uint64_t> gradients(targets.size());
   check(api->op(grad, sdk::Str(domain), sdk::Str(backward), 0, values.data(), static_cast<uint32_t>(values.size()),
                 sizeof(tenon_attribute), operands.data(), static_cast<uint32_t>(operands.size()), gradients.data(),
