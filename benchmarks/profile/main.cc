@@ -1,13 +1,17 @@
-// What a profile costs: LeNet-5 steps of batch 32 with and without one, in short turns, so that a busy machine slows both.
+// What the profiler of a device costs: LeNet-5 steps of batch 32 on device_cpu without tenon.profiler, with it unasked,
+// and with a profile, in short turns, so that a busy machine slows all three.
 //   profile [graph|pynative] [ROUNDS]
-// Prints the medians of all steps, and the median over the rounds of what a step with a profile takes longer.
+// Prints the medians of all steps, and the medians over the rounds of what a turn takes longer: unasked than without the
+// interface, and with a profile than unasked.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "core/config/load.h"
 #include "core/exec/runtime.h"
@@ -65,6 +69,23 @@ Result<Turn> TakeTurn(StepRunner& runner, exec::Runtime& runtime, const Batch& b
   return turn;
 }
 
+// A network on an opened device.
+struct Bench {
+  std::unique_ptr<exec::Runtime> runtime;
+  std::unique_ptr<StepRunner> runner;
+  std::int64_t step = 0;
+};
+
+Status Open(const exec::RuntimeOptions& plugins, const RunConfig& config, const Network& network, Bench* bench) {
+  TENON_ASSIGN(bench->runtime, exec::Runtime::Open(plugins));
+  StepRunnerOptions options;
+  options.config = &config;
+  options.layout.shape = Shape{1, 28, 28};
+  TENON_ASSIGN(bench->runner, config.mode == RunMode::kGraph ? MakeGraphRunner(*bench->runtime, network, options)
+                                                             : MakeEagerRunner(*bench->runtime, network, options));
+  return {};
+}
+
 Status Run(const std::string& mode, int rounds) {
   TENON_ASSIGN(
       const ConfigNode tree,
@@ -73,27 +94,43 @@ Status Run(const std::string& mode, int rounds) {
                          mode + "\n",
                      "profile", "."));
   TENON_ASSIGN(const RunConfig config, ReadRunConfig(tree));
-  TENON_ASSIGN(const auto runtime, exec::Runtime::Open({}));
   TENON_ASSIGN(const Network network, Network::Make(config.network));
-  StepRunnerOptions options;
-  options.config = &config;
-  options.layout.shape = Shape{1, 28, 28};
-  TENON_ASSIGN(const auto runner, config.mode == RunMode::kGraph ? MakeGraphRunner(*runtime, network, options)
-                                                                 : MakeEagerRunner(*runtime, network, options));
+  exec::RuntimeOptions unprofiled;
+  PluginLoadEntry& entry = unprofiled.plugins.load.emplace_back();
+  entry.path = TENON_UNPROFILED_PLUGIN;
+  entry.required = true;
+  unprofiled.plugins.pin["org.tenon.device_cpu"] = TENON_UNPROFILED_PLUGIN;
+  Bench without, with;
+  TENON_TRY(Open(unprofiled, config, network, &without));
+  TENON_TRY(Open({}, config, network, &with));
+
   const Batch batch = RandomBatch();
-  std::int64_t step = 0;
-  std::vector<double> off, on, longer;
+  struct Kind {
+    Bench* bench;
+    bool profiled;
+    std::vector<double> steps, turns;
+  };
+  Kind kinds[] = {{&without, false, {}, {}}, {&with, false, {}, {}}, {&with, true, {}, {}}};
   for (int round = -2; round < rounds; ++round) {  // two to warm up
-    TENON_ASSIGN(const Turn without, TakeTurn(*runner, *runtime, batch, step, false));
-    TENON_ASSIGN(const Turn with, TakeTurn(*runner, *runtime, batch, step, true));
-    if (round < 0) continue;
-    off.insert(off.end(), without.steps.begin(), without.steps.end());
-    on.insert(on.end(), with.steps.begin(), with.steps.end());
-    longer.push_back(with.median / without.median - 1);
+    for (int i = 0; i < 3; ++i) {
+      Kind& kind = kinds[(round + 2 + i) % 3];  // each goes first in turn
+      Bench& bench = *kind.bench;
+      TENON_ASSIGN(const Turn turn, TakeTurn(*bench.runner, *bench.runtime, batch, bench.step, kind.profiled));
+      if (round < 0) continue;
+      kind.steps.insert(kind.steps.end(), turn.steps.begin(), turn.steps.end());
+      kind.turns.push_back(turn.median);
+    }
   }
+  const auto longer = [&](const Kind& kind, const Kind& than) {
+    std::vector<double> parts;
+    for (std::size_t i = 0; i < kind.turns.size(); ++i) parts.push_back(kind.turns[i] / than.turns[i] - 1);
+    return Median(parts);
+  };
   std::printf(
-      "{\"mode\": \"%s\", \"off_ms\": %.5f, \"on_ms\": %.5f, \"longer\": %.4f, \"rounds\": %d, \"version\": \"%s\"}\n",
-      mode.c_str(), Median(off) * 1e3, Median(on) * 1e3, Median(longer), rounds, TENON_VERSION_STRING);
+      "{\"mode\": \"%s\", \"without_ms\": %.5f, \"off_ms\": %.5f, \"on_ms\": %.5f, \"off_longer\": %.4f, "
+      "\"on_longer\": %.4f, \"rounds\": %d, \"version\": \"%s\"}\n",
+      mode.c_str(), Median(kinds[0].steps) * 1e3, Median(kinds[1].steps) * 1e3, Median(kinds[2].steps) * 1e3,
+      longer(kinds[1], kinds[0]), longer(kinds[2], kinds[1]), rounds, TENON_VERSION_STRING);
   return {};
 }
 

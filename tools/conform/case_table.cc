@@ -113,7 +113,7 @@ constexpr Case kCases[] = {
     {70, "L2", "reasons_for_refusals", "c.10", "Every kernel and node that is refused comes with a reason.",
      ReasonsForRefusals, 120},
     {71, "L3", "collective_results", "c.11",
-     "Every operation is right for all dtypes, reductions and counts, in place too.", CollectiveResults, 120},
+     "Every operation is right for all dtypes, reductions and counts, in place too.", CollectiveResults, 240},
     {72, "L3", "groups_and_cycles", "c.11", "Groups of sends, receives and reductions in a ring end.", GroupsAndCycles},
     {73, "L3", "two_communicators", "c.11", "Two communicators work in two threads.", TwoCommunicators},
     {74, "L3", "rank_never_arrives", "c.11", "Waiting for a rank ends in time and names it.", RankNeverArrives},

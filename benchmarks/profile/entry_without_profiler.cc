@@ -1,0 +1,17 @@
+// device_cpu without tenon.profiler: its objects behind an entry that does not offer the interface. What stays is the
+// question of each kernel call whether records are wanted, one load.
+#include "plugins/device_cpu/plugin.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr tenon_interface kInterfaces[] = {
+    sdk::DeviceInterface(),        sdk::MemoryInterface(),           sdk::StreamInterface(),
+    sdk::OpInterface<CpuTables>(), sdk::FusedInterface<CpuTables>(),
+};
+
+}  // namespace
+}  // namespace tenon::cpu
+
+TENON_SDK_PLUGIN(tenon::cpu::CpuPlugin, "org.tenon.device_cpu", "0.1.0", "Tenon authors", "Apache-2.0",
+                 TENON_KIND_DEVICE | TENON_KIND_OP | TENON_KIND_SUBGRAPH, tenon::cpu::kInterfaces);
