@@ -27,11 +27,13 @@ tenon_token* CompletionQueue::Start(void* user) {
 
 bool CompletionQueue::Complete(tenon_token* token, std::int32_t code, std::string_view text) noexcept {
   std::uint32_t expected = 1;
-  if (token == nullptr || !token->state.compare_exchange_strong(expected, 2, std::memory_order_acq_rel)) return false;
+  if (token == nullptr || !token->state.compare_exchange_strong(expected, 3, std::memory_order_acq_rel)) return false;
   token->code = code;
   token->completed_ns = MonotonicNs();
   token->text_size = static_cast<std::uint32_t>(std::min(text.size(), sizeof(token->text)));
   if (token->text_size > 0) std::memcpy(token->text, text.data(), token->text_size);
+  // Whoever sees 2 sees the result; in between, 3 keeps others from completing it as well.
+  token->state.store(2, std::memory_order_release);
   CompletionQueue* queue = token->queue;
   tenon_token* head = queue->arrived_.load(std::memory_order_relaxed);
   do {
