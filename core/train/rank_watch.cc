@@ -1,6 +1,7 @@
 #include "core/train/rank_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/log.h"
 
@@ -64,7 +65,7 @@ Status RankWatch::AddTo(RunSummary* summary) {
   const exec::ExchangeTimes& exchange = ranks_.gradients().times();
   const CommCounts& counts = ranks_.device().counts();
   const double steps = static_cast<double>(std::max<std::int64_t>(1, exchange.steps));
-  RunSummary::Communication& out = summary->communication.emplace();
+  RunSummary::Communication out;
   out.plugin = ranks_.device().Describe();
   out.buckets = static_cast<std::int64_t>(ranks_.gradients().size());
   out.mb = static_cast<double>(ranks_.gradients().bytes()) / kMb;
@@ -74,6 +75,7 @@ Status RankWatch::AddTo(RunSummary* summary) {
   out.staged = counts.staged;
   out.staged_mb = static_cast<double>(counts.staged_bytes) / kMb;
   out.emulated = counts.emulated;
+  summary->communication = std::move(out);
   return {};
 }
 
