@@ -226,7 +226,10 @@ void Attempt::NoticeWorker(WorkerState& worker, int status) {
   end.at_ns = MonotonicNs();
   end.by_us = polite_ || hard_;
   worker.end = end;
-  if (end.good()) return;
+  if (end.good()) {
+    if (scheduler_lives_ && !complete_) scheduler_.TellAbsent(rank);
+    return;
+  }
   if (WIFSIGNALED(status)) {
     Say(fmt::format("Worker process {} exit with exception. Error code: {}.", worker.process, -WTERMSIG(status)));
   } else {

@@ -180,6 +180,10 @@ Result<LaunchPlan> MakeLaunchPlan(const LaunchOptions& options, const Variables&
   if (plan.log_folder.size() > 1 && plan.log_folder.back() == '/') plan.log_folder.pop_back();
   const bool simulates = options.sim_level >= 0;
   plan.serves = !simulates && (plan.node_from.empty() ? IsLocal(options.master_addr) : plan.node == 0);
+  TENON_INVALID_IF(
+      !simulates && plan.one_node() && !plan.serves,
+      "--master_addr '{}' is not this machine, where all {} workers of the job are: nobody would be there.",
+      options.master_addr, options.worker_num);
   const std::vector<int> usable = UsableCoreNumbers();
   const auto count = static_cast<std::size_t>(options.local_worker_num);
   TENON_INVALID_IF(options.bind_core != "False" && options.bind_numa != "False",

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "core/base/text.h"
@@ -40,9 +42,10 @@ bool ReadLines(int descriptor, std::string& buffer, std::vector<std::string>& li
   return count < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
+// Nothing is said to a reader that has ended, and its end is no signal to the writer.
 void WriteAll(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t count = write(descriptor, text.data(), text.size());
+    const ssize_t count = send(descriptor, text.data(), text.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(count));
@@ -97,6 +100,8 @@ class Process {
         Say(fmt::format("failed {}\n", OneLine(server.failure().message())));
         failed_at_ = MonotonicNs();
       }
+      if (absent_ && !complete_ && !told && server.AnyonePresent())
+        server.AbortRank(*absent_, "ended with exit code 0 before all ranks had met");
       if (all_left) break;
       if (done_ && (told || !server.AnyonePresent())) break;
       // Nobody watches: a failed run needs it no longer than its ranks take to hear of it.
@@ -115,6 +120,8 @@ class Process {
       const auto end = std::from_chars(begin, line.data() + line.size(), number);
       if (line == "done") {
         done_ = true;
+      } else if (line.rfind("absent", 0) == 0 && end.ec == std::errc()) {
+        absent_ = absent_.value_or(number);
       } else if (line.rfind("lost", 0) == 0 && end.ec == std::errc()) {
         server.AbortRank(number, std::string(Trim(end.ptr)));
       }
@@ -125,18 +132,19 @@ class Process {
   int in_, out_;
   std::string buffer_;
   bool done_ = false, complete_ = false;
+  std::optional<std::uint32_t> absent_;  // the first rank that ended well, before all had met if they have not by then
   std::int64_t failed_at_ = 0;
 };
 
-// Descriptors of a pipe; those of the launcher are not inherited by workers, and do not wait.
-bool MakePipe(int (&ends)[2]) { return pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0; }
+// Two ends that are connected; those of the launcher are not inherited by workers, and do not wait.
+bool Connect(int (&ends)[2]) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0; }
 
 }  // namespace
 
 Result<Scheduler> Scheduler::Start(const Options& options) {
   int down[2] = {-1, -1}, up[2] = {-1, -1};
-  if (!MakePipe(down) || !MakePipe(up))
-    return Error(Code::kResourceExhausted, "A pipe to the scheduler cannot be made: {}.", std::strerror(errno));
+  if (!Connect(down) || !Connect(up))
+    return Error(Code::kResourceExhausted, "A connection to the scheduler cannot be made: {}.", std::strerror(errno));
   const pid_t parent = getpid();
   std::fflush(nullptr);
   const pid_t child = fork();
@@ -204,6 +212,8 @@ void Scheduler::Send(const std::string& line) {
 void Scheduler::TellLost(std::uint32_t rank, const std::string& what_happened) {
   Send(fmt::format("lost {} {}\n", rank, OneLine(what_happened)));
 }
+
+void Scheduler::TellAbsent(std::uint32_t rank) { Send(fmt::format("absent {}\n", rank)); }
 
 void Scheduler::TellDone() { Send("done\n"); }
 

@@ -41,6 +41,8 @@ class Scheduler {
   std::vector<News> Read();
   // Tells all ranks that one has ended, and how.
   void TellLost(std::uint32_t rank, const std::string& what_happened);
+  // The process of a rank has ended with exit code 0. When ranks wait to meet it, the run has failed: it will not come.
+  void TellAbsent(std::uint32_t rank);
   // All workers of this node have ended: the process ends when no other node needs it.
   void TellDone();
 

@@ -309,6 +309,14 @@ def exits_early(scene):
     expect(job.end(3) != 0, "exit code 0")
     expect_within(time.monotonic() - began, 1.5, "the error")
     job.expect_on_screen("rank 1 on", "ended without leaving the run")
+    # Before it has met the others: they need not wait for the limit.
+    script = f"[ $RANK_ID = 1 ] || exec {scene.program('rank_worker')}"
+    job = scene.msrun(3, name="absent", tool=["/bin/sh", "-c", script])
+    expect(job.end(3) == 1, f"exit code {job.process.returncode}:\n{job.text()}")
+    job.expect_on_screen("rank 1 ended with exit code 0 before all ranks had met")
+    # Where nobody meets, that is no failure.
+    job = scene.msrun(3, name="strangers", tool=["/bin/sh", "-c", "[ $RANK_ID = 1 ] || sleep 0.5"])
+    expect(job.end(3) == 0, f"exit code {job.process.returncode}:\n{job.text()}")
 
 
 def restarted(scene):
@@ -346,6 +354,12 @@ def exit_codes(scene):
     expect(job.end(7) == 3, f"exit code {job.process.returncode}:\n{job.text()}")
     job.expect_on_screen("error: The job failed: rank 2 on", "failed first: The batch of step 4 cannot be read",
                          "  rank 2: exit code 3", "worker_2.log", "    | ", "Distributed job exited with exception.")
+    scene.expect_gone(1)
+    # Failed after all have left the run, when no scheduler listens any more.
+    script = f"{scene.program('rank_worker')} --steps 2; sleep 0.7; exit 3"
+    job = scene.msrun(2, name="afterwards", tool=["/bin/sh", "-c", script])
+    expect(job.end(5) == 3, f"exit code {job.process.returncode}:\n{job.text()}")
+    job.expect_on_screen("failed first: exit code 3", "Distributed job exited with exception.")
     scene.expect_gone(1)
     # Interrupted, with workers that do not listen: the hard signal after the grace time.
     job = scene.msrun(2, "--steps", 1000, "--deaf", "--child", flags=["--grace_time=1"], name="deaf")

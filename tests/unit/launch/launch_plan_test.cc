@@ -84,6 +84,10 @@ TEST(LaunchPlan, RefusesWhatCannotBe) {
   options = Options(4, 2);
   options.master_port = 0;
   EXPECT_NE(MessageOf(options).find("--master_port 0 picks a free port on one node"), std::string::npos);
+  options = Options(2, 2);
+  options.master_addr = "192.0.2.1";  // of no machine: RFC 5737
+  EXPECT_NE(MessageOf(options).find("--master_addr '192.0.2.1' is not this machine, where all 2 workers"),
+            std::string::npos);
   options = Options(1, 1);
   options.master_port = 70000;
   EXPECT_NE(MessageOf(options).find("--master_port 70000 is not a port"), std::string::npos);
