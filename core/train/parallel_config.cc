@@ -62,7 +62,8 @@ const ConfigTable& ConfigTableOf(const ParallelConfig*) {
           Field("sync_batch_norm", &T::sync_batch_norm,
                 "batch norms take the statistics of the batches of all processes"),
           Field("timeout_s", &T::timeout_s, Above(0) & AtMost(1e6),
-                "longest wait for the other processes, at the start and in each operation, in seconds"),
+                "longest wait for the other processes in each operation, in seconds; for their start it is "
+                "MS_TOPO_TIMEOUT"),
           Field("straggler_every", &T::straggler_every, AtLeast(0),
                 "steps between two looks for processes that are slower than the others; 0: none"),
       });

@@ -8,6 +8,7 @@ namespace tenon {
 namespace {
 
 constexpr double kSlow = 1.5;
+constexpr double kNoticed = 0.5;  // ms a step; less is not worth a look, and steps that short vary by as much
 
 double MedianOf(std::span<const RankTimes> ranks) {
   std::vector<double> own;
@@ -22,7 +23,8 @@ std::optional<std::size_t> FindStraggler(std::span<const RankTimes> ranks) {
   if (ranks.size() < 2) return std::nullopt;
   const auto slowest = std::max_element(ranks.begin(), ranks.end(),
                                         [](const RankTimes& a, const RankTimes& b) { return a.own() < b.own(); });
-  if (slowest->own() <= kSlow * MedianOf(ranks)) return std::nullopt;
+  const double median = MedianOf(ranks);
+  if (slowest->own() <= kSlow * median || slowest->own() < median + kNoticed) return std::nullopt;
   return static_cast<std::size_t>(slowest - ranks.begin());
 }
 

@@ -18,6 +18,11 @@ TEST(Straggler, IsTheRankThatNeedsMuchMoreThanTheMedian) {
   EXPECT_EQ(FindStraggler(slow), std::nullopt);
 }
 
+TEST(Straggler, IsNotNamedForAFractionOfAMillisecond) {
+  EXPECT_EQ(FindStraggler(std::vector<RankTimes>{{0, 0.02, 0}, {0, 0.4, 0}}), std::nullopt);
+  EXPECT_EQ(FindStraggler(std::vector<RankTimes>{{0, 0.02, 0}, {0, 0.6, 0}}), 1U);
+}
+
 TEST(Straggler, OfTwoRanksTheFasterOneIsTheMeasure) {
   EXPECT_EQ(FindStraggler(std::vector<RankTimes>{{0, 10, 0}, {0, 16, 0}}), 1U);
   EXPECT_EQ(FindStraggler(std::vector<RankTimes>{{0, 10, 0}, {0, 14, 0}}), std::nullopt);
