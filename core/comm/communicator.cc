@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/fnv.h"
 #include "core/device/device.h"
 #include "core/platform/process.h"
 #include "core/plugin/abi_trace.h"
@@ -38,15 +39,12 @@ std::string_view KindName(std::uint32_t kind) {
   }
 }
 
-// FNV-1a over the fields that all ranks must agree on; never 0, which would mean: do not compare.
+// Over the fields that all ranks must agree on; never 0, which would mean: do not compare.
 std::uint64_t FingerprintOf(std::uint32_t kind, const tenon_collective_op& op, std::uint64_t tag) {
-  std::uint64_t hash = 0xCBF29CE484222325ULL;
+  std::uint64_t hash = kFnvStart;
   for (const std::uint64_t part : {std::uint64_t{kind}, op.count, std::uint64_t{op.dtype}, std::uint64_t{op.reduction},
                                    std::uint64_t{op.root}, tag}) {
-    for (int byte = 0; byte < 8; ++byte) {
-      hash ^= (part >> (8 * byte)) & 0xFF;
-      hash *= 0x100000001B3ULL;
-    }
+    for (int byte = 0; byte < 8; ++byte) hash = FnvByte(hash, static_cast<unsigned char>(part >> (8 * byte)));
   }
   return hash == 0 ? 1 : hash;
 }

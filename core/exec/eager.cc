@@ -1,10 +1,10 @@
 #include "core/exec/eager.h"
 
-#include "core/exec/gradient_exchange.h"
-
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/fnv.h"
+#include "core/exec/gradient_exchange.h"
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 
@@ -16,13 +16,7 @@ std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
   return hash ^ (hash >> 32);
 }
 
-std::uint64_t NameHash(std::string_view domain, std::string_view type) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : domain) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  hash = (hash ^ '.') * 0x100000001b3u;
-  for (const char c : type) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
+std::uint64_t NameHash(std::string_view domain, std::string_view type) { return Fnv(type, Fnv(".", Fnv(domain))); }
 
 std::span<const EagerTensor> WithoutAbsentEnd(std::span<const EagerTensor> inputs) {
   std::size_t count = inputs.size();
@@ -257,7 +251,7 @@ std::uint64_t EagerEngine::PlanHash(const EagerOp& op, std::span<const EagerTens
   for (const Tensor& content : contents_) {
     if (!content.defined()) continue;
     const auto* bytes = static_cast<const unsigned char*>(content.raw());
-    for (std::int64_t i = 0; i < content.bytes(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+    for (std::int64_t i = 0; i < content.bytes(); ++i) hash = FnvByte(hash, bytes[i]);
   }
   return hash;
 }

@@ -1,30 +1,23 @@
 #include "core/exec/gradient_exchange.h"
 
 #include <algorithm>
-#include <iterator>
-#include <string_view>
 
+#include "core/base/fnv.h"
 #include "core/platform/process.h"
 
 namespace tenon::exec {
 namespace {
 
 constexpr std::int64_t kTailBytes = 64;  // room for the totals, so that buckets stay aligned
-
-std::uint64_t Mix(std::uint64_t hash, std::string_view text) {
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001B3ULL;
-  }
-  return hash;
-}
+constexpr std::size_t kTotals = 4;       // numbers of StepTotals
+static_assert(sizeof(StepTotals) == kTotals * sizeof(double), "the totals are summed as one row of numbers");
 
 std::uint64_t HashOf(const std::vector<passes::GradientBucket>& buckets) {
-  std::uint64_t hash = 0xCBF29CE484222325ULL;
+  std::uint64_t hash = kFnvStart;
   for (const passes::GradientBucket& bucket : buckets) {
-    hash = Mix(hash, fmt::format("bucket {} {};", NameOf(bucket.dtype), bucket.bytes));
+    hash = Fnv(fmt::format("bucket {} {};", NameOf(bucket.dtype), bucket.bytes), hash);
     for (const auto& slot : bucket.slots)
-      hash = Mix(hash, fmt::format("{} {} {};", slot.parameter, slot.offset, slot.bytes));
+      hash = Fnv(fmt::format("{} {} {};", slot.parameter, slot.offset, slot.bytes), hash);
   }
   return hash;
 }

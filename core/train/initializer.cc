@@ -4,16 +4,11 @@
 #include <new>
 #include <numbers>
 
+#include "core/base/fnv.h"
 #include "core/data/counter_rng.h"
 
 namespace tenon {
 namespace {
-
-std::uint64_t StreamOf(std::string_view name) {  // FNV-1a
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
 
 double Unit(const CounterRng& rng, std::uint64_t counter) {  // (0, 1]
   return (static_cast<double>(rng.Bits(counter) >> 11) + 1.0) * 0x1p-53;
@@ -23,7 +18,7 @@ double Unit(const CounterRng& rng, std::uint64_t counter) {  // (0, 1]
 
 Tensor InitialValue(const Initializer& init, const Shape& shape, std::uint64_t seed, std::string_view name) {
   Tensor tensor(DType::kF32, shape);
-  const CounterRng rng(seed, StreamOf(name));
+  const CounterRng rng(seed, Fnv(name));
   float* values = tensor.data<float>();
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
     const auto counter = static_cast<std::uint64_t>(i);

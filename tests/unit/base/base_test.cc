@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/digest.h"
+#include "core/base/fnv.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
 
@@ -72,6 +73,15 @@ TEST(Text, Globs) {
   EXPECT_TRUE(MatchesGlob("l?yer*", "layer12"));
   EXPECT_TRUE(MatchesGlob("*a*b*", "xxaxxbxx"));
   EXPECT_FALSE(MatchesGlob("", "x"));
+}
+
+// From the test vectors of the algorithm's authors.
+TEST(Fnv, KnownValues) {
+  EXPECT_EQ(Fnv(""), 0xCBF29CE484222325u);
+  EXPECT_EQ(Fnv("a"), 0xAF63DC4C8601EC8Cu);
+  EXPECT_EQ(Fnv("foobar"), 0x85944171F73967E8u);
+  EXPECT_EQ(Fnv("bar", Fnv("foo")), Fnv("foobar"));
+  EXPECT_EQ(FnvByte(Fnv("fooba"), 'r'), Fnv("foobar"));
 }
 
 TEST(Digest, KnownValues) {
