@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/base/env.h"
+#include "core/base/host_name.h"
 #include "core/base/log_settings.h"
 
 namespace tenon {
@@ -99,11 +100,6 @@ std::string UserName() {
   if (const auto name = GetEnv("USER"); name && !name->empty()) return *name;
   const passwd* entry = getpwuid(geteuid());
   return entry != nullptr ? entry->pw_name : std::to_string(geteuid());
-}
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
 // One file for each level, each with the messages of that level and above; a link tenon.<LEVEL> points to the newest.

@@ -1,14 +1,12 @@
 #include "core/comm/rank.h"
 
-#include <netdb.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <set>
 
 #include "configs/compat/launchers.h"
 #include "core/base/env.h"
+#include "core/base/host_name.h"
 #include "core/base/text.h"
 #include "core/comm/job_starter.h"
 #include "core/comm/slurm_step.h"
@@ -21,11 +19,6 @@ using compat::Launcher;
 constexpr char kChoice[] = "TENON_LAUNCHER";
 // Where no launcher gives a port, it comes out of the job's identity, so that two jobs on one machine differ.
 constexpr std::uint32_t kFirstPort = 20'000, kPorts = 10'000;
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 && name[0] != '\0' ? name : "localhost";
-}
 
 // A variable that is set, and its text.
 struct Setting {

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "core/base/host_name.h"
 #include "core/base/text.h"
 #include "core/platform/process.h"
 #include "core/platform/spawn.h"
@@ -146,11 +147,6 @@ Result<std::set<std::size_t>> TailedWorkers(const LaunchOptions& options) {
     for (std::size_t all = 0; all < count; ++all) tailed.insert(all);
   }
   return tailed;
-}
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
 }
 
 void ReplaceAll(std::string& text, std::string_view what, std::string_view with) {

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "core/base/host_name.h"
 #include "core/platform/process.h"
 #include "core/platform/spawn.h"
 
@@ -20,14 +21,12 @@ namespace {
 std::string Ask(const RankRequest& request) {
   const auto ask = [&]() -> Result<std::uint32_t> {
     TENON_ASSIGN(const rendezvous::Library* library, rendezvous::OpenLibrary());
-    char name[256] = {};
-    gethostname(name, sizeof(name) - 1);
     Rank node;
     node.address = request.address;
     node.port = request.port;
     node.job = request.job;
     node.generation = request.generation;
-    node.node_name = name;
+    node.node_name = HostName();
     rendezvous::JoinOptions options;
     options.limits = request.limits;
     return library->allot(node, request.workers, options);

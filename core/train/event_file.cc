@@ -7,6 +7,7 @@
 #include <bit>
 #include <chrono>
 
+#include "core/base/host_name.h"
 #include "core/train/wire_reader.h"
 
 namespace tenon {
@@ -42,11 +43,6 @@ void AppendLittleEndian(std::string* out, std::uint64_t value, int bytes) {
 void AppendFixed(std::string* out, std::uint32_t number, std::uint64_t value, int bytes) {
   AppendVarint(out, (std::uint64_t{number} << 3) | (bytes == 8 ? 1U : 5U));
   AppendLittleEndian(out, value, bytes);
-}
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
 double Now() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
