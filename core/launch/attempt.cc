@@ -15,7 +15,7 @@
 #include "configs/compat/launchers.h"
 #include "core/base/env.h"
 #include "core/base/text.h"
-#include "core/comm/limits.h"
+#include "core/comm/rendezvous_limits.h"
 #include "core/launch/rank_request.h"
 #include "core/platform/process.h"
 #include "core/platform/spawn.h"
