@@ -22,6 +22,12 @@ std::uint64_t HashOf(const std::vector<passes::GradientBucket>& buckets) {
   return hash;
 }
 
+// Where the totals lie behind the gradients of a bucket at `address`.
+std::uint64_t TailOf(const BucketView& bucket, std::uint64_t address) {
+  return address + static_cast<std::uint64_t>(bucket.gradient_elements * SizeOf(bucket.dtype));
+}
+
+// The plain hook: one all-reduce of the bucket as it is.
 class AllReduceHook final : public BucketHook {
  public:
   explicit AllReduceHook(Communicator& comm) : comm_(comm) {}
@@ -46,10 +52,8 @@ class AllReduceHook final : public BucketHook {
 
 bool SumsOverRanks(const OpDef& def) { return def.domain() == "tenon" && def.type() == "SumOverRanks"; }
 
-std::unique_ptr<BucketHook> MakeAllReduceHook(Communicator& comm) { return std::make_unique<AllReduceHook>(comm); }
-
 GradientExchange::GradientExchange(Communicator& comm, Communicator& host, Device& device)
-    : comm_(comm), host_(host), device_(device), hook_(MakeAllReduceHook(comm)) {}
+    : comm_(comm), host_(host), device_(device), hook_(std::make_unique<AllReduceHook>(comm)) {}
 
 // After an abort, what is under way ends soon; until then its memory is in use.
 GradientExchange::~GradientExchange() {
@@ -122,17 +126,16 @@ Status GradientExchange::Begin(const StepTotals& totals, double expected) {
   expected_ = expected;
   settled_ = false;
   for (Bucket& bucket : buckets_) bucket.launched = false;
-  const double numbers[kTotals] = {totals.loss, totals.overflow, totals.stop, totals.counted};
-  std::copy(std::begin(numbers), std::end(numbers), totals_);
+  totals_ = totals;
   const BucketView& first = buckets_.front().view;
   if (!first.carries_totals) {
-    const std::uint64_t at = Communicator::AddressOf(totals_);
+    const std::uint64_t at = Communicator::AddressOf(&totals_);
     TENON_ASSIGN(totals_ticket_, host_.AllReduce(at, at, kTotals, DType::kF64));
     return {};
   }
-  for (std::size_t i = 0; i < kTotals; ++i) short_totals_[i] = static_cast<float>(totals_[i]);
-  const std::uint64_t tail = first.send + static_cast<std::uint64_t>(first.gradient_elements * SizeOf(first.dtype));
-  return device_.CopyFromHost(short_totals_, tail, sizeof short_totals_);
+  const float numbers[kTotals] = {static_cast<float>(totals.loss), static_cast<float>(totals.overflow),
+                                  static_cast<float>(totals.stop), static_cast<float>(totals.counted)};
+  return device_.CopyFromHost(numbers, TailOf(first, first.send), sizeof numbers);
 }
 
 Status GradientExchange::ReadTotals() {
@@ -144,9 +147,9 @@ Status GradientExchange::ReadTotals() {
     return host_.Wait(ticket);
   }
   TENON_TRY(Finish(buckets_.front()));
-  const std::uint64_t tail = first.receive + static_cast<std::uint64_t>(first.gradient_elements * SizeOf(first.dtype));
-  TENON_TRY(device_.CopyToHost(tail, short_totals_, sizeof short_totals_));
-  for (std::size_t i = 0; i < kTotals; ++i) totals_[i] = static_cast<double>(short_totals_[i]);
+  float numbers[kTotals] = {};
+  TENON_TRY(device_.CopyToHost(TailOf(first, first.receive), numbers, sizeof numbers));
+  totals_ = {numbers[0], numbers[1], numbers[2], numbers[3]};
   return {};
 }
 
@@ -155,11 +158,11 @@ Status GradientExchange::Settle() {
   if (settled_) return {};
   settled_ = true;
   TENON_TRY(ReadTotals());
-  const double counted = totals_[3];
+  const double counted = totals_.counted;
   if (expected_ == 0 || counted == expected_ || counted == 0) return {};
   const bool launched = std::all_of(buckets_.begin(), buckets_.end(), [](const Bucket& at) { return at.launched; });
   if (!launched) return Error(Code::kInternal, "A program reads sums of gradients before it has launched all buckets.");
-  totals_[0] *= expected_ / counted;
+  totals_.loss *= expected_ / counted;
   return Scale(expected_ / counted);
 }
 
@@ -184,7 +187,7 @@ Status GradientExchange::Scale(double factor) {
 
 Result<StepTotals> GradientExchange::Totals() {
   TENON_TRY(Settle());
-  return StepTotals{totals_[0], totals_[1], totals_[2], totals_[3]};
+  return totals_;
 }
 
 Status GradientExchange::SumNow(std::span<float> values, bool of_gradient) {

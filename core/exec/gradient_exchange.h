@@ -109,8 +109,6 @@ class GradientExchange {
 
   void CountCopy() { ++times_.copies; }
   const ExchangeTimes& times() const { return times_; }
-  // Hash of what stands in which bucket.
-  std::uint64_t layout_hash() const { return hash_; }
 
  private:
   struct Bucket {
@@ -132,17 +130,12 @@ class GradientExchange {
   bool absent_ = false;
   std::unique_ptr<BucketHook> hook_;
   std::vector<Bucket> buckets_;
-  std::uint64_t hash_ = 0;
-  static constexpr std::size_t kTotals = 4;
-  double totals_[kTotals] = {};
-  float short_totals_[kTotals] = {};
+  std::uint64_t hash_ = 0;  // of what stands in which bucket
+  StepTotals totals_;       // of this rank, then of all
   double expected_ = 0;
   bool settled_ = true;  // the totals of the step are known, and the sums right
   std::optional<Communicator::Ticket> totals_ticket_;
   ExchangeTimes times_;
 };
-
-// The plain hook: one all-reduce of the bucket as it is.
-std::unique_ptr<BucketHook> MakeAllReduceHook(Communicator& comm);
 
 }  // namespace tenon::exec
