@@ -446,17 +446,6 @@ void Communicator::Note(tenon_token* token) {
   completions_.Recycle(token);
 }
 
-bool Communicator::Done(Ticket ticket) {
-  Operation* operation = Find(ticket);
-  if (operation == nullptr) return true;
-  while (operation->tokens > 0) {
-    tenon_token* token = completions_.Poll();
-    if (token == nullptr) return false;
-    Note(token);
-  }
-  return true;
-}
-
 void Communicator::AwaitTokens(Operation& operation) {
   const std::int64_t begin = MonotonicNs();
   waiting_since_ns_.store(begin, std::memory_order_release);

@@ -119,8 +119,6 @@ class Communicator {
   Result<Ticket> Broadcast(std::uint64_t address, std::int64_t bytes, std::uint32_t root);
   // receive (size() * bytes long) = what all ranks have at `send`, by rank.
   Result<Ticket> AllGather(std::uint64_t send, std::uint64_t receive, std::int64_t bytes);
-  // Is the operation done? Then Wait does not wait.
-  bool Done(Ticket ticket);
   // The result is there, or the error of the operation; after a failure of the run its first cause.
   Status Wait(Ticket ticket);
 

@@ -40,7 +40,6 @@ class RunRanks {
   exec::GradientExchange& gradients() { return *gradients_; }
   // The hook of `parallel.hook`, or null.
   exec::PowerSgd* power_sgd() { return power_sgd_; }
-  Rendezvous& rendezvous() { return *rendezvous_; }
 
   // The sum of a number over the ranks.
   Result<double> Sum(double value);
@@ -55,7 +54,7 @@ class RunRanks {
   Status Leave();
 
  private:
-  RunRanks(const Rank& rank) : rank_(rank) {}
+  explicit RunRanks(const Rank& rank) : rank_(rank) {}
   Status Connect(const RunConfig& config, exec::Runtime& runtime, const CollectivePlugin& plugin);
   void AbortAll(const Status& cause);
 

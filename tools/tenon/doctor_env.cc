@@ -1,6 +1,5 @@
 #include "tools/tenon/doctor_env.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,7 +13,6 @@
 #include "core/platform/file_identity.h"
 #include "core/platform/library_search.h"
 #include "core/platform/process.h"
-#include "core/platform/spawn.h"
 #include "tools/cli/cli.h"
 
 namespace tenon {
