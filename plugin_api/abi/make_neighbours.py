@@ -61,7 +61,7 @@ def newer_header(text, structs):
 
 
 def older_sdk(text, cut):
-    text = re.sub(r"\n[^\n]*;  // last member(?=\n)", "", text)
+    text = re.sub(r"\n[^\n]*[;}]  // last member(?=\n)", "", text)
     for struct, member in cut:
         text = re.sub(r"TENON_HAS_FIELD\((\w+), %s, %s\) \? \1->%s : ([^;]+);" % (struct, member, member), r"\2;", text)
     return text

@@ -166,7 +166,7 @@ class ForwardView {
   static void Fail(tenon_infer* handle, int32_t code, tenon_str message) {
     Api(handle).fail(Raw(handle), code, message);
   }
-  static tenon_str NodeName(tenon_infer* handle) { return Api(handle).node_name(Raw(handle)); }
+  static tenon_str NodeName(tenon_infer* handle) { return Api(handle).node_name(Raw(handle)); }  // last member
 
   void FillTable() {
     table_.input_count = &InputCount;
@@ -182,7 +182,7 @@ class ForwardView {
     table_.require_divisible = &RequireDivisible;
     table_.set_output = &SetOutput;
     table_.fail = &Fail;
-    if (node_.api()->node_name != nullptr) table_.node_name = &NodeName;
+    if (TENON_HAS_SLOT(node_.api(), tenon_infer_api, node_name)) table_.node_name = &NodeName;  // last member
   }
 
   const Infer& node_;
