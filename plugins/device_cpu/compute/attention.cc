@@ -87,14 +87,6 @@ TENON_INLINE int64_t KeysRead(const AttentionArgsOf<T>& a, int64_t i, int64_t k0
   return a.causal ? Max(0, Min(count, i - k0 + 1)) : count;
 }
 
-TENON_INLINE float MaxLanes(Vec v) {
-  alignas(64) float x[kLanes];
-  Store(x, v);
-  float best = x[0];
-  for (int i = 1; i < kLanes; ++i) best = x[i] > best || x[i] != x[i] ? x[i] : best;
-  return best;
-}
-
 // scores -> scale * scores + mask in place, -inf from `read` on to the end of its vector; the largest, NaN if there is one.
 TENON_INLINE float FinishScores(float factor, const MaskRow& mask, int64_t k0, int64_t read, float* scores) {
   Vec top = Set(-kInfinity);

@@ -15,15 +15,6 @@ TENON_INLINE Vec LoadRow(const float* x, int64_t count, float fill) {
   return v;
 }
 
-// NaN in either stays.
-TENON_INLINE float MaxLanes(Vec v) {
-  alignas(64) float x[kLanes];
-  Store(x, v);
-  float best = x[0];
-  for (int i = 1; i < kLanes; ++i) best = x[i] > best || x[i] != x[i] ? x[i] : best;
-  return best;
-}
-
 TENON_INLINE float RowMax(const float* x, int64_t n) {
   Vec best = LoadRow(x, n, x[0]);
   for (int64_t c = kLanes; c < n; c += kLanes) {

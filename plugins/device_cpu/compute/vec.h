@@ -210,6 +210,14 @@ TENON_INLINE float SumLanes(Vec v) {
       x[i + half];
   return x[0];
 }
+// The largest; NaN where there is one.
+TENON_INLINE float MaxLanes(Vec v) {
+  alignas(64) float x[kLanes];
+  Store(x, v);
+  float best = x[0];
+  for (int i = 1; i < kLanes; ++i) best = x[i] > best || x[i] != x[i] ? x[i] : best;
+  return best;
+}
 
 // In place: lane j of v[i] goes to lane i of v[j].
 TENON_INLINE void Transpose(Vec (&v)[kLanes]) {
