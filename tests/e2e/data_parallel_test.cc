@@ -5,8 +5,6 @@
 #include <signal.h>
 
 #include <chrono>
-#include <cmath>
-#include <sstream>
 #include <thread>
 
 #include "tests/e2e/rank_run.h"
@@ -14,6 +12,8 @@
 namespace tenon {
 namespace {
 
+using testing_support::ExpectClose;
+using testing_support::LoggedNumbers;
 using testing_support::RankRun;
 using testing_support::ReadFile;
 using testing_support::RunCase;
@@ -38,23 +38,6 @@ optimizer: {type: adam, lr: 0.002, eps: 1e-4}
 train: {epochs: 3}
 log: {every: 1}
 )";
-
-std::vector<double> Numbers(const std::string& folder, const std::string& key) {
-  std::vector<double> numbers;
-  std::istringstream lines(ReadFile(folder + "/metrics.jsonl"));
-  for (std::string line; std::getline(lines, line);) {
-    const auto row = nlohmann::json::parse(line);
-    if (row.contains(key)) numbers.push_back(row.at(key).get<double>());
-  }
-  return numbers;
-}
-
-void ExpectClose(const std::vector<double>& got, const std::vector<double>& expected, double tolerance) {
-  ASSERT_EQ(got.size(), expected.size());
-  ASSERT_FALSE(got.empty());
-  for (std::size_t i = 0; i < got.size(); ++i)
-    EXPECT_NEAR(got[i], expected[i], tolerance * std::max(1.0, std::abs(expected[i]))) << i;
-}
 
 nlohmann::json SummaryOf(const RunCase& run, int rank) {
   const std::string folder = rank == 0 ? run.output() : run.output() + "/rank_" + std::to_string(rank);
@@ -90,7 +73,7 @@ nlohmann::json ExpectTheSame(int size, int batch, const Names& settings, const N
   const nlohmann::json summary =
       TrainRanks(together, size, With(settings, {"data.batch=" + std::to_string(batch)}), flags);
   for (const char* key : {"loss", "test_loss"})
-    ExpectClose(Numbers(together.output(), key), Numbers(alone.output(), key), tolerance);
+    ExpectClose(LoggedNumbers(together.output(), {key}), LoggedNumbers(alone.output(), {key}), tolerance);
   return summary;
 }
 
@@ -148,7 +131,7 @@ TEST(DataParallel, GradientsAreClippedAfterTheyAreSummed) {
   const RunCase alone(kNetwork), together(kNetwork);
   EXPECT_EQ(alone.Train({"train.clip_norm=0.5", "data.batch=32"}).exit_code, 0);
   TrainRanks(together, 2, {"train.clip_norm=0.5", "data.batch=16"});
-  ExpectClose(Numbers(together.output(), "grad_norm"), Numbers(alone.output(), "grad_norm"), 1e-4);
+  ExpectClose(LoggedNumbers(together.output(), {"grad_norm"}), LoggedNumbers(alone.output(), {"grad_norm"}), 1e-4);
 }
 
 TEST(DataParallel, ManyBucketsGiveTheSameBits) {
@@ -182,7 +165,7 @@ log: {every: 1}
   EXPECT_EQ(one.exit_code, 0) << one.err;
   const nlohmann::json summary = TrainRanks(together, 2, {});
   EXPECT_GT(summary.at("communication").at("copies"), 0);
-  ExpectClose(Numbers(together.output(), "loss"), Numbers(alone.output(), "loss"), 1e-5);
+  ExpectClose(LoggedNumbers(together.output(), {"loss"}), LoggedNumbers(alone.output(), {"loss"}), 1e-5);
 }
 
 // The first scale is too large, so the first steps overflow.

@@ -3,13 +3,13 @@
 // each fault that can be injected ends as it should. Expected values are those of the same run on the CPU.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tests/e2e/run_case.h"
 
 namespace tenon {
 namespace {
 
+using testing_support::ExpectClose;
+using testing_support::LoggedNumbers;
 using testing_support::ReadFile;
 using testing_support::RunCase;
 using testing_support::RunTool;
@@ -43,23 +43,7 @@ Names With(Names settings, const std::string& more) {
 }
 
 // Losses of all steps and evaluations.
-std::vector<double> Losses(const std::string& folder) {
-  std::vector<double> losses;
-  std::istringstream lines(ReadFile(folder + "/metrics.jsonl"));
-  for (std::string line; std::getline(lines, line);) {
-    const auto row = nlohmann::json::parse(line);
-    for (const char* key : {"loss", "test_loss"})
-      if (row.contains(key)) losses.push_back(row.at(key).get<double>());
-  }
-  return losses;
-}
-
-void ExpectClose(const std::vector<double>& got, const std::vector<double>& expected, double tolerance) {
-  ASSERT_EQ(got.size(), expected.size());
-  ASSERT_FALSE(got.empty());
-  for (std::size_t i = 0; i < got.size(); ++i)
-    EXPECT_NEAR(got[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << "loss " << i;
-}
+std::vector<double> Losses(const std::string& folder) { return LoggedNumbers(folder, {"loss", "test_loss"}); }
 
 void ExpectTrainsAsTheCpu(const Names& settings, double tolerance = 1e-4) {
   const RunCase npu(kNetwork), cpu(kNetwork);

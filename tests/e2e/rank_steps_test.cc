@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "tests/e2e/rank_session.h"
+#include "tests/e2e/step_session.h"
 #include "tests/support/rank_threads.h"
 #include "tests/unit/data/data_files.h"
 
@@ -26,7 +26,8 @@ std::string WithBatch(const std::string& data, std::int64_t batch) {
 }
 
 Trained TrainAlone(const std::string& sections, std::int64_t batch, std::int64_t epochs) {
-  RankSession session(WithBatch(sections, batch), nullptr);
+  StepSession session(WithBatch(sections, batch));
+  session.Prepare();
   Trained trained;
   trained.losses = session.TrainEpochs(epochs, 0.05);
   trained.values = session.Values();
@@ -37,7 +38,8 @@ std::vector<Trained> TrainTogether(const std::string& sections, std::uint32_t ra
                                    std::int64_t epochs) {
   std::vector<Trained> trained(ranks);
   RunOnRanks(ranks, [&](Communicator& comm) {
-    RankSession session(WithBatch(sections, batch), &comm);
+    StepSession session(WithBatch(sections, batch), &comm);
+    session.Prepare();
     trained[comm.rank()].losses = session.TrainEpochs(epochs, 0.05);
     trained[comm.rank()].values = session.Values();
   });

@@ -10,6 +10,7 @@
 namespace tenon {
 namespace {
 
+using testing_support::LoggedNumbers;
 using testing_support::RankRun;
 using testing_support::ReadFile;
 using testing_support::RunCase;
@@ -40,15 +41,7 @@ nlohmann::json SummaryOf(const RunCase& run, int rank) {
 }
 
 // The losses of all steps.
-std::vector<double> Losses(const RunCase& run) {
-  std::vector<double> losses;
-  const std::string text = ReadFile(run.output() + "/metrics.jsonl");
-  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
-    const auto line = nlohmann::json::parse(text.substr(at, end - at));
-    if (line.contains("loss")) losses.push_back(line["loss"]);
-  }
-  return losses;
-}
+std::vector<double> Losses(const RunCase& run) { return LoggedNumbers(run.output(), {"loss"}); }
 
 TEST(Ranks, OneFolderIsWrittenByTheFirst) {
   const RunCase run(kSections);

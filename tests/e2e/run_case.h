@@ -1,7 +1,11 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -52,5 +56,26 @@ class RunCase {
   TempFolder folder_;
   std::string sections_;
 };
+
+// The numbers under these keys in metrics.jsonl of an output folder, in the order of its lines.
+inline std::vector<double> LoggedNumbers(const std::string& folder, const std::vector<std::string>& keys) {
+  std::vector<double> numbers;
+  std::istringstream lines(ReadFile(folder + "/metrics.jsonl"));
+  for (std::string line; std::getline(lines, line);) {
+    const auto row = nlohmann::json::parse(line);
+    for (const std::string& key : keys) {
+      if (row.contains(key)) numbers.push_back(row.at(key).get<double>());
+    }
+  }
+  return numbers;
+}
+
+// As many numbers, some at least, within `tolerance` of each number that is expected, or of 1 where it is smaller.
+inline void ExpectClose(const std::vector<double>& got, const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(got.size(), expected.size());
+  ASSERT_FALSE(got.empty());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_NEAR(got[i], expected[i], tolerance * std::max(1.0, std::abs(expected[i]))) << "number " << i;
+}
 
 }  // namespace tenon::testing_support

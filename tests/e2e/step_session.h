@@ -11,6 +11,7 @@
 #include "core/config/load.h"
 #include "core/data/open_data.h"
 #include "core/exec/runtime.h"
+#include "core/train/gradient_hook.h"
 #include "core/train/network.h"
 #include "core/train/step_batches.h"
 #include "core/train/step_groups.h"
@@ -18,10 +19,11 @@
 
 namespace tenon {
 
-// The CPU plugin, a network and its data from configuration text, for steps from inside a test program.
+// The CPU plugin, a network and its data from configuration text, for steps from inside a test program. With a communicator it
+// is one rank of several, on a thread of its own, and has this rank's share of the data.
 class StepSession {
  public:
-  explicit StepSession(const std::string& sections) {
+  explicit StepSession(const std::string& sections, Communicator* comm = nullptr) : comm_(comm) {
     auto tree = LoadConfigText("name: test\n" + sections, "test", ".");
     Check(tree.status());
     auto config = ReadRunConfig(*tree);
@@ -32,6 +34,8 @@ class StepSession {
     network_ = std::make_unique<Network>(std::move(network).value());
     OpenDataOptions options;
     options.seed = static_cast<std::uint64_t>(config_.seed);
+    if (comm != nullptr) options.rank = comm->rank();
+    if (comm != nullptr) options.ranks = comm->size();
     auto data = OpenData(config_.data, options);
     Check(data.status());
     data_ = std::make_unique<DataSource>(std::move(data).value());
@@ -47,6 +51,7 @@ class StepSession {
     StepRunnerOptions runner_options;
     runner_options.config = &config_;
     runner_options.layout = data_->layout();
+    if (comm != nullptr) runner_options.exchange = MakeExchange();
     auto runner = config_.mode == RunMode::kGraph ? MakeGraphRunner(*runtime_, *network_, runner_options)
                                                   : MakeEagerRunner(*runtime_, *network_, runner_options);
     Check(runner.status());
@@ -62,7 +67,10 @@ class StepSession {
     Check(loader_->Start(0));
     const auto batch = loader_->Next();
     Check(batch.status());
-    Check(runner_->Prepare(**batch));
+    stand_in_ = **batch;
+    stand_in_.samples = stand_in_.samples.Clone();
+    stand_in_.labels = stand_in_.labels.Clone();
+    Check(runner_->Prepare(stand_in_));
   }
 
   // Trains so many epochs with one learning rate; returns the losses of the steps.
@@ -113,32 +121,58 @@ class StepSession {
     std::exit(1);
   }
 
+  exec::GradientExchange* MakeExchange() {
+    exchange_ = std::make_unique<exec::GradientExchange>(*comm_, *comm_, runtime_->device());
+    if (auto hook = MakeGradientHook(config_, *comm_, runtime_->device())) exchange_->SetHook(std::move(hook));
+    if (config_.parallel.sync_batch_norm) {
+      exchange_->SetStatistics(comm_);
+      network_->SyncBatchNorm();
+    }
+    return exchange_.get();
+  }
+
   double Step(std::int64_t step, double rate) {
-    double loss = 0;
     Check(batches_.Read(*loader_, groups_.batches_of(step), config_.loss));
+    double weight = batches_.weight();
+    if (comm_ != nullptr) Check(comm_->AllReduceNow<double>({&weight, 1}));
+    StepPart part;
+    part.learning_rate = rate;
+    part.step = steps_++;
+    part.counted = batches_.weight();
+    double loss = 0;
     for (const StepBatches::Part& of_step : batches_.parts()) {
-      StepPart part;
-      part.learning_rate = rate;
-      part.step = steps_;
-      part.position = groups_.position(steps_, of_step.index);
-      part.weight = of_step.weight / batches_.weight();
+      part.position = groups_.position(part.step, of_step.index);
+      part.weight = of_step.weight / weight;
       part.first = &of_step == &batches_.parts().front();
       part.last = &of_step == &batches_.parts().back();
       const auto of_batch = runner_->Train(of_step.batch, part);
       Check(of_batch.status());
       loss += *of_batch * part.weight;
     }
-    ++steps_;
-    return loss;
+    if (comm_ == nullptr) return loss;
+    if (batches_.parts().empty()) TrainNothing(part);
+    return runner_->totals().loss;
   }
 
+  // As the trainer does.
+  void TrainNothing(StepPart part) {
+    if (!config_.parallel.sync_batch_norm) return Check(runner_->TrainWithout(part));
+    part.weight = 0;
+    exchange_->SetAbsent(true);
+    Check(runner_->Train(stand_in_, part).status());
+    exchange_->SetAbsent(false);
+  }
+
+  Communicator* comm_;
   RunConfig config_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<DataSource> data_;
   std::unique_ptr<Loader> loader_;
   StepGroups groups_;
   StepBatches batches_;
+  Batch stand_in_;  // of a rank without samples
   std::unique_ptr<exec::Runtime> runtime_;
+  std::unique_ptr<exec::GradientExchange> exchange_;
   std::unique_ptr<StepRunner> runner_;
   std::int64_t steps_ = 0;
 };

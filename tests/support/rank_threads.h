@@ -14,8 +14,14 @@
 
 namespace tenon::testing_support {
 
+struct RankThreadsOptions {
+  std::uint64_t timeout_ns = 20'000'000'000;                               // of each operation
+  std::function<void(CollectivePlugin&)> edit = [](CollectivePlugin&) {};  // of each rank's plugin, before it is used
+};
+
 // Calls `body` on so many threads, each a rank with a communicator of its own over the fixture comm_loopback.
-inline void RunOnRanks(std::uint32_t size, const std::function<void(Communicator&)>& body) {
+inline void RunOnRanks(std::uint32_t size, const std::function<void(Communicator&)>& body,
+                       const RankThreadsOptions& given = {}) {
   MemoryStore store;
   std::vector<std::unique_ptr<PluginRegistry>> registries;
   std::vector<CollectivePlugin> plugins;
@@ -26,6 +32,7 @@ inline void RunOnRanks(std::uint32_t size, const std::function<void(Communicator
     auto found = FindCollective(*registries.back(), "auto");
     ASSERT_TRUE(found.ok()) << found.status().ToString();
     plugins.push_back(*found);
+    given.edit(plugins.back());
   }
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < size; ++rank) {
@@ -34,7 +41,7 @@ inline void RunOnRanks(std::uint32_t size, const std::function<void(Communicator
       options.rank.rank = options.rank.local_rank = rank;
       options.rank.size = options.rank.local_size = size;
       options.store = &store;
-      options.timeout_ns = 20'000'000'000;
+      options.timeout_ns = given.timeout_ns;
       auto made = Communicator::Make(plugins[rank], options);
       ASSERT_TRUE(made.ok()) << made.status().ToString();
       body(**made);

@@ -10,6 +10,7 @@
 #include "core/device/device.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/plugin_fixtures.h"
+#include "tests/support/rank_threads.h"
 
 namespace tenon {
 namespace {
@@ -40,37 +41,17 @@ class World : public ::testing::Test {
   void SetUp() override { g_denied.clear(); }
 
   void Run(std::uint32_t size, const Body& body, std::uint64_t timeout_ns = 20 * kSecond) {
-    MemoryStore store;
-    std::vector<std::unique_ptr<PluginRegistry>> registries;
-    std::vector<CollectivePlugin> plugins;
     tenon_collective_vtable less{};
-    for (std::uint32_t rank = 0; rank < size; ++rank) {
-      registries.push_back(std::make_unique<PluginRegistry>(BareOptions()));
-      const Status loaded = registries.back()->Load(LoadFixtures({"comm_loopback"}));
-      ASSERT_TRUE(loaded.ok()) << loaded.ToString();
-      auto found = FindCollective(*registries.back(), "auto");
-      ASSERT_TRUE(found.ok()) << found.status().ToString();
-      plugins.push_back(*found);
-      if (g_denied.empty()) continue;
-      less = *found->table;
-      g_supports = found->table->supports;
+    testing_support::RankThreadsOptions options;
+    options.timeout_ns = timeout_ns;
+    options.edit = [&less](CollectivePlugin& plugin) {
+      if (g_denied.empty()) return;
+      less = *plugin.table;
+      g_supports = plugin.table->supports;
       less.supports = SupportsLess;
-      plugins.back().table = &less;
-    }
-    std::vector<std::thread> threads;
-    for (std::uint32_t rank = 0; rank < size; ++rank) {
-      threads.emplace_back([&, rank] {
-        CommunicatorOptions options;
-        options.rank.rank = options.rank.local_rank = rank;
-        options.rank.size = options.rank.local_size = size;
-        options.store = &store;
-        options.timeout_ns = timeout_ns;
-        auto made = Communicator::Make(plugins[rank], options);
-        ASSERT_TRUE(made.ok()) << made.status().ToString();
-        body(**made);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+      plugin.table = &less;
+    };
+    testing_support::RunOnRanks(size, body, options);
   }
 
   static void Check(const Status& status) { ASSERT_TRUE(status.ok()) << status.ToString(); }
