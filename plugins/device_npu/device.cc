@@ -54,10 +54,8 @@ void NpuDevice::FreeBehind(sdk::Stream& stream, uint64_t address) {
   command.kind = Command::Kind::kAlways;
   command.name = "free";
   auto freed = std::make_shared<Ticket>();
-  command.run = [memory = memory_, address, freed](uint64_t& cycles) {
-    memory->Give(address);
-    freed->Reach({}, cycles);
-  };
+  command.ticket = freed;
+  command.run = [memory = memory_, address](uint64_t&) { memory->Give(address); };
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::shared_ptr<Ticket>> pending;
   for (auto& ticket : frees_) {
@@ -177,11 +175,11 @@ int32_t NpuDevice::Copy(const tenon_copy& copy, sdk::Stream* stream, sdk::Error&
     move.name = "transfer";
     move.correlation_id = correlation_id;
     move.recorded = {TENON_RECORD_COPY, TransferCycles(transfer.bytes()), transfer.bytes()};
-    auto moved = std::make_shared<Ticket>();
-    move.run = [this, &transfer, moved, start = cycles](uint64_t& engine_cycles) {
+    const auto moved = std::make_shared<Ticket>();
+    move.ticket = moved;
+    move.run = [this, &transfer, start = cycles](uint64_t& engine_cycles) {
       Move(transfer);
       engine_cycles = std::max(engine_cycles, start) + TransferCycles(transfer.bytes());
-      moved->Reach({}, engine_cycles);
     };
     engine.Push(std::move(move));
     moved->Wait(UINT64_MAX);

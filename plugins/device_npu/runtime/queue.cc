@@ -104,7 +104,8 @@ void Queue::Run(Command& command) {
       TakeLoss();
       return;
     case Command::Kind::kAlways:
-      Try(command);
+      Try(command);  // its record is written before anyone learns that it is done
+      if (command.ticket != nullptr) command.ticket->Reach({}, cycles_);
       return;
     case Command::Kind::kWait:
       command.ticket->Wait(UINT64_MAX);

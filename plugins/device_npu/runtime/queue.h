@@ -46,7 +46,7 @@ class Ticket {
 struct Command {
   enum class Kind {
     kWork,    // runs unless the queue has failed; counts as a call of the device
-    kAlways,  // runs in any case
+    kAlways,  // runs in any case; then reaches the ticket, if there is one
     kWait,    // until the ticket is reached, whose failure is taken over
     kSignal,  // reaches the ticket
     kNotify,  // completes the token

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include "kernels/number.h"
@@ -64,9 +66,14 @@ class Host {
       reinterpret_cast<Host*>(host)->codes_.push_back(code);
     };
     api_.clock_ns = [](tenon_host*) { return uint64_t{1}; };
+    api_.intern = [](tenon_host*, tenon_str) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a record that takes its time
+      return uint64_t{1};
+    };
   }
   sdk::Host host() const { return sdk::Host(&api_); }
   Recorder recorder() { return {profiler_, host(), 0, 1}; }
+  NpuProfiler& profiler() { return profiler_; }
   const std::vector<int32_t>& codes() const { return codes_; }
 
  private:
@@ -125,6 +132,33 @@ TEST(Queue, WaitsMoveTheClockAndCarryFailures) {
   const auto failed = second.Signal();
   ASSERT_TRUE(failed->Wait(UINT64_MAX));
   EXPECT_EQ(failed->outcome().code, TENON_INTERNAL);
+}
+
+// What is profiled is in the profile of who has waited for it.
+TEST(Queue, RecordsWorkBeforeItsTicketIsReached) {
+  Host host;
+  static char buffer[4096];
+  uint64_t used = 0;
+  tenon_profiler_config config = TENON_INIT(tenon_profiler_config);
+  config.mask = ~uint64_t{0};
+  config.user = &used;
+  config.buffer_request = [](void*, uint64_t* bytes) -> void* {
+    *bytes = sizeof buffer;
+    return buffer;
+  };
+  config.buffer_return = [](void* user, void*, uint64_t bytes, uint64_t) { *static_cast<uint64_t*>(user) += bytes; };
+  sdk::Error error(nullptr, nullptr);
+  ASSERT_EQ(static_cast<sdk::Profiler&>(host.profiler()).Start(config, error), TENON_OK);
+  Queue queue(host.host(), std::make_shared<Health>(Faults{}), host.recorder());
+  Command move = Do([](uint64_t& cycles) { cycles += 10; }, Command::Kind::kAlways);
+  move.recorded = {TENON_RECORD_COPY, 10, 64};
+  move.ticket = std::make_shared<Ticket>();
+  const std::shared_ptr<Ticket> moved = move.ticket;
+  queue.Push(std::move(move));
+  ASSERT_TRUE(moved->Wait(UINT64_MAX));
+  host.profiler().Stop();
+  EXPECT_EQ(moved->cycles(), 10u);
+  EXPECT_EQ(used, sizeof(tenon_record));
 }
 
 TEST(Queue, ALostDeviceFailsEveryQueue) {
