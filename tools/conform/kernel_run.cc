@@ -431,13 +431,15 @@ std::int32_t KernelRun::Execute(bool may_fail) { return ExecuteOn(*this, may_fai
 std::int32_t KernelRun::ExecuteOn(KernelRun& operands, bool may_fail) {
   const Doing doing(text_);
   const std::int32_t code = EnqueueOn(operands, may_fail);
-  if (code != TENON_OK) return code;
   if (!may_fail) {
     session_.Synchronize(operands.way_.stream);
     return code;
   }
-  return TENON_CALL(tenon.stream, &session_.streams(), stream_synchronize, operands.way_.stream, kForever,
-                    &operands.error_);
+  // A call that failed has nothing in flight, but the transfers of its operands may be; its error is the one to tell.
+  tenon_error later;
+  const std::int32_t ended = TENON_CALL(tenon.stream, &session_.streams(), stream_synchronize, operands.way_.stream,
+                                        kForever, code == TENON_OK ? &operands.error_ : &later);
+  return code == TENON_OK ? ended : code;
 }
 
 void KernelRun::Enqueue() { EnqueueOn(*this, false); }
