@@ -15,8 +15,8 @@ namespace tenon {
 // What must be equal on all ranks of a run. It is compared before the first collective; a difference is an error that
 // names both values and the ranks that have them. An empty text is not compared.
 struct Handshake {
-  std::string config_hash;  // of all keys that change the result
-  std::string plugins;      // "comm_shared 0.1.0 (ABI 1.0)": id, version and ABI of what takes part in collectives
+  std::string config;   // a line "path: value" for each key that changes the result
+  std::string plugins;  // "comm_shared 0.1.0 (ABI 1.0)": id, version and ABI of what takes part in collectives
 };
 
 // Where the ranks of a run meet. Every wait has a time limit, and an error by time-out names the ranks that are missing.

@@ -383,10 +383,7 @@ Result<RunConfig> LoadRunConfig(const ConfigSource& source, RunConfigPart part) 
   return ReadRunConfig(root, part);
 }
 
-namespace {
-
-// Without the sections that a config for plugins alone does not have.
-ConfigNode TreeOf(const RunConfig& config) {
+ConfigNode RunConfigTree(const RunConfig& config) {
   const ConfigNode whole = WriteConfig(config);
   std::vector<ConfigEntry> entries;
   for (const ConfigEntry& entry : whole.entries()) {
@@ -395,11 +392,9 @@ ConfigNode TreeOf(const RunConfig& config) {
   return ConfigNode::Map(std::move(entries));
 }
 
-}  // namespace
+std::string PrintRunConfig(const RunConfig& config) { return WriteYaml(RunConfigTree(config)); }
 
-std::string PrintRunConfig(const RunConfig& config) { return WriteYaml(TreeOf(config)); }
-
-std::string PrintRunConfigJson(const RunConfig& config) { return ToJson(TreeOf(config)).dump(2) + "\n"; }
+std::string PrintRunConfigJson(const RunConfig& config) { return ToJson(RunConfigTree(config)).dump(2) + "\n"; }
 
 std::string RunConfigSchemaJson() {
   return SchemaJson(ConfigTableOf(static_cast<const RunConfig*>(nullptr)), "Tenon run");

@@ -105,7 +105,9 @@ Result<RunConfig> LoadRunConfig(const ConfigSource& source, RunConfigPart part =
 // As LoadRunConfig for a merged tree.
 Result<RunConfig> ReadRunConfig(const ConfigNode& root, RunConfigPart part = RunConfigPart::kAll);
 
-// The whole config as YAML, defaults included; reading it again gives the same config.
+// The whole config as a tree, defaults included, without the sections that a config for plugins alone does not have.
+ConfigNode RunConfigTree(const RunConfig& config);
+// The same as YAML, defaults included; reading it again gives the same config.
 std::string PrintRunConfig(const RunConfig& config);
 // The same as one JSON object.
 std::string PrintRunConfigJson(const RunConfig& config);

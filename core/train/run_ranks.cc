@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/digest.h"
 #include "core/base/log.h"
+#include "core/config/key_lines.h"
 #include "core/platform/process.h"
 #include "core/train/gradient_hook.h"
 
@@ -34,7 +34,7 @@ CommunicatorOptions OptionsFor(const Rank& rank, const RunConfig& config, Rendez
 
 }  // namespace
 
-std::string HashOfResult(const RunConfig& config) {
+std::string KeysOfResult(const RunConfig& config) {
   RunConfig same = config;
   same.name = "run";
   same.output = {};
@@ -42,10 +42,7 @@ std::string HashOfResult(const RunConfig& config) {
   same.log = {};
   same.profile = {};
   same.save_graphs = 0;
-  const std::string text = PrintRunConfig(same);
-  Sha256 digest;
-  digest.Update(text.data(), text.size());
-  return digest.HexDigest();
+  return KeyLines(RunConfigTree(same));
 }
 
 Result<std::unique_ptr<RunRanks>> RunRanks::Join(const Rank& rank, const RunConfig& config, exec::Runtime& runtime,
@@ -54,7 +51,7 @@ Result<std::unique_ptr<RunRanks>> RunRanks::Join(const Rank& rank, const RunConf
   auto plugin = FindCollective(runtime.registry(), config.parallel.comm);
   if (!plugin.ok()) return std::move(plugin).status().At(PlaceOf(config.source, "parallel.comm").ToString());
   Handshake handshake;
-  handshake.config_hash = HashOfResult(config);
+  handshake.config = KeysOfResult(config);
   handshake.plugins = fmt::format("{} {} (ABI {})", plugin->id, plugin->version, plugin->abi);
   TENON_ASSIGN_WHILE(ranks->rendezvous_, join(rank, handshake), "joining the {} processes of the run as rank {}",
                      rank.size, rank.rank);

@@ -67,7 +67,8 @@ class RunRanks {
   std::mutex mutex_;                     // guards the communicators against an abort while they come and go
 };
 
-// What all ranks must have alike of a configuration, as a hash: everything but where results go and what is told.
-std::string HashOfResult(const RunConfig& config);
+// What all ranks must have alike of a configuration, a line "path: value" for each key: everything but where results go and
+// what is told.
+std::string KeysOfResult(const RunConfig& config);
 
 }  // namespace tenon

@@ -176,11 +176,11 @@ def contradictions(scene):
     expect(first.end(30) == 0 and second.end(30) == 0, first.text() + second.text())
 
     port = free_port()
-    one = node(scene, 0, port, 4, 2, 20, "--config-hash", "aa", name="one")
-    two = node(scene, 1, port, 4, 2, 20, "--config-hash", "bb", name="two")
+    one = node(scene, 0, port, 4, 2, 20, "--config", "optimizer.lr: 0.1", name="one")
+    two = node(scene, 1, port, 4, 2, 20, "--config", "optimizer.lr: 0.2", name="two")
     expect(one.end(7) != 0 and two.end(7) != 0, "exit code 0")
     text = one.text() + two.text()
-    expect("the config's hash is '" in text and "'aa'" in text and "'bb'" in text, text)
+    expect("'optimizer.lr' is 0." in text and "0.1 on rank" in text and "0.2 on rank" in text, text)
 
 
 def too_many(scene):

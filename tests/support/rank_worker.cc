@@ -140,7 +140,7 @@ int Main(const Arguments& arguments) {
   if (!rank.ok()) return Fail(rank.status());
   Print(Describe(*rank));
   Handshake handshake;
-  handshake.config_hash = Text(arguments, "--config-hash");
+  handshake.config = Text(arguments, "--config");
   Result<std::unique_ptr<Rendezvous>> run = JoinRun(*rank, handshake);
   if (!run.ok()) return Fail(run.status());
   Print("all are here");

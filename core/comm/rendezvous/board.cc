@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/base/text.h"
+#include "core/comm/rendezvous/config_difference.h"
 #include "core/platform/process.h"
 
 namespace tenon::rendezvous {
@@ -114,13 +115,18 @@ std::vector<std::uint32_t> Board::Missing() const {
 Status Board::CompareHandshake(const Candidate& candidate) const {
   if (members_.empty()) return Status();
   const Candidate& first = members_.begin()->second.who;
-  const auto compare = [&](const char* what, const std::string& mine, const std::string& theirs) {
-    if (mine.empty() || theirs.empty() || mine == theirs) return Status();
-    return InvalidArgument("The ranks do not fit together: {} is '{}' on {} and '{}' on {}.", what, theirs,
-                           NameOf(first), mine, NameOf(candidate));
+  const auto differ = [](const std::string& mine, const std::string& theirs) {
+    return !mine.empty() && !theirs.empty() && mine != theirs;
   };
-  TENON_TRY(compare("the config's hash", candidate.config_hash, first.config_hash));
-  return compare("the set of plugins", candidate.plugins, first.plugins);
+  if (differ(candidate.plugins, first.plugins))
+    return InvalidArgument("The ranks do not fit together: the set of plugins is '{}' on {} and '{}' on {}.",
+                           first.plugins, NameOf(first), candidate.plugins, NameOf(candidate));
+  if (!differ(candidate.config, first.config)) return Status();
+  const std::string difference = DescribeDifference(first.config, fmt::format("rank {}", first.rank), candidate.config,
+                                                    fmt::format("rank {}", candidate.rank));
+  if (difference.empty()) return Status();
+  return InvalidArgument("The ranks do not fit together: the configurations of {} and {} differ: {}.", NameOf(first),
+                         NameOf(candidate), difference);
 }
 
 Status Board::CheckJob(const Candidate& candidate, bool& retry) const {

@@ -31,7 +31,7 @@ struct Candidate {
   std::uint64_t process = 0;
   std::string job;
   std::uint32_t generation = 0;
-  std::string version, config_hash, plugins;
+  std::string version, config, plugins;
 };
 
 struct BoardOptions {

@@ -137,7 +137,7 @@ Status Participant::Connect(const Handshake& handshake, Registration& registrati
   waits_ = std::make_unique<Connection>(target, Place());
   registration.set_address(options_.own_address.empty() ? OwnAddressTowards(addresses.front(), rank_.port)
                                                         : options_.own_address);
-  registration.set_config_hash(handshake.config_hash);
+  registration.set_config(handshake.config);
   registration.set_plugins(handshake.plugins);
   const std::uint64_t limit = options_.limits.topology_ns;
   TENON_ASSIGN(Reply reply, connection_->Ask(&Meeting::Stub::Register, registration,

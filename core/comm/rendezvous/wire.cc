@@ -31,7 +31,7 @@ Candidate ReadRegistration(const Registration& registration) {
   candidate.job = registration.job();
   candidate.generation = registration.generation();
   candidate.version = registration.version();
-  candidate.config_hash = registration.config_hash();
+  candidate.config = registration.config();
   candidate.plugins = registration.plugins();
   return candidate;
 }

@@ -30,7 +30,7 @@ Candidate Rank(std::uint32_t rank, std::uint32_t size) {
   candidate.host = "host" + std::to_string(rank);
   candidate.process = 100 + rank;
   candidate.version = "1.0";
-  candidate.config_hash = "c1";
+  candidate.config = "train.epochs: 4\noptimizer.lr: 0.1\n";
   return candidate;
 }
 
@@ -97,9 +97,12 @@ TEST(Board, RefusesWhatDoesNotFit) {
   cases.push_back(
       {"world size", other, "says that the run has 3 ranks, and the rendezvous of this run waits for 2", true});
   other = Rank(1, 2);
-  other.config_hash = "c2";
+  other.config = "optimizer.lr: 0.1\ntrain.epochs: 5\ntrain.steps: 9\n";
   cases.push_back(
-      {"config", other, "the config's hash is 'c1' on rank 0 on 'host0' (process 100) and 'c2' on rank 1", true});
+      {"config", other,
+       "the configurations of rank 0 on 'host0' (process 100) and rank 1 on 'host1' (process 101) differ: "
+       "'train.epochs' is 4 on rank 0 and 5 on rank 1; 'train.steps' is not there on rank 0 and 9 on rank 1.",
+       true});
   other = Rank(1, 2);
   other.version = "0.9";
   cases.push_back({"version", other, "runs Tenon 0.9, and the rendezvous runs 1.0", true});
