@@ -107,7 +107,7 @@ Result<std::uint32_t> Needed(const Launcher& launcher, const Variables& variable
   if (!setting)
     return InvalidArgument("The variables of {} are incomplete: {} is set, {} is not.", launcher.title,
                            Find(variables, launcher.sign)->variable, OrList(names));
-  return Number(*setting, least, 1'000'000);
+  return Number(*setting, least, kMostRanks);
 }
 
 Status CheckBelow(const Launcher& launcher, const char* what, std::uint32_t value, const char* limit_name,
@@ -121,17 +121,17 @@ Status FillPlace(const Launcher& launcher, const Variables& variables, Rank& ran
   TENON_ASSIGN(rank.rank, Needed(launcher, variables, launcher.rank, 0));
   TENON_ASSIGN(rank.size, Needed(launcher, variables, launcher.size, 1));
   TENON_TRY(CheckBelow(launcher, "rank", rank.rank, "ranks", rank.size));
-  TENON_ASSIGN(rank.local_rank, NumberOr(variables, launcher.local_rank, 0, 0, 1'000'000));
+  TENON_ASSIGN(rank.local_rank, NumberOr(variables, launcher.local_rank, 0, 0, kMostRanks));
   std::uint32_t local_size = std::max(rank.local_rank + 1, launcher.per_pod ? 1U : 0U);
   if (launcher.id == std::string_view("slurm")) {
     TENON_ASSIGN(local_size, SlurmTasksOfNode(variables, rank.local_rank + 1));
   } else if (std::string_view(launcher.local_size).empty() == false && !Find(variables, launcher.local_size)) {
     local_size = rank.size;  // started by hand on one node
   }
-  TENON_ASSIGN(rank.local_size, NumberOr(variables, launcher.local_size, local_size, 1, 1'000'000));
+  TENON_ASSIGN(rank.local_size, NumberOr(variables, launcher.local_size, local_size, 1, kMostRanks));
   TENON_TRY(CheckBelow(launcher, "local rank", rank.local_rank, "local ranks", rank.local_size));
   const std::uint32_t block = rank.rank >= rank.local_rank ? (rank.rank - rank.local_rank) / rank.local_size : 0;
-  TENON_ASSIGN(rank.node, NumberOr(variables, launcher.node, block, 0, 1'000'000));
+  TENON_ASSIGN(rank.node, NumberOr(variables, launcher.node, block, 0, kMostRanks));
   return Status();
 }
 
@@ -171,7 +171,7 @@ Result<Rank> RankOf(const Launcher& launcher, const Variables& variables) {
   rank.has_scheduler = ours && Find(variables, compat::kRole).has_value();
   rank.job = TextOr(variables, launcher.job, "");
   if (launcher.id == std::string_view("slurm")) rank.job += "." + TextOr(variables, compat::kStepId, "0");
-  TENON_ASSIGN(rank.generation, NumberOr(variables, launcher.generation, 0, 0, 1'000'000));
+  TENON_ASSIGN(rank.generation, NumberOr(variables, launcher.generation, 0, 0, kMostRanks));
   rank.node_name = TextOr(variables, launcher.node_name, HostName());
   TENON_TRY(FillPlace(launcher, variables, rank));
   TENON_TRY(FillAddress(launcher, variables, rank));
@@ -188,7 +188,7 @@ struct Source {
 bool StartedInside(const Source& outer, const Source& inner, const Variables& variables) {
   if (outer.size == 1) return true;
   if (outer.launcher->id != std::string_view("slurm") || inner.launcher->id == std::string_view("slurm")) return false;
-  const Result<std::uint32_t> nodes = NumberOr(variables, compat::kStepNodes, 0, 0, 1'000'000);
+  const Result<std::uint32_t> nodes = NumberOr(variables, compat::kStepNodes, 0, 0, kMostRanks);
   return nodes.ok() && *nodes == outer.size && inner.size > outer.size;
 }
 
@@ -276,7 +276,7 @@ Result<std::optional<NodeIndex>> NodeIndexFromVariables(const Variables& variabl
     if (!setting) continue;
     // RANK with LOCAL_RANK beside it is the rank of a process, not of a pod.
     if (setting->variable == "RANK" && Find(variables, "LOCAL_RANK")) continue;
-    TENON_ASSIGN(const std::uint32_t index, Number(*setting, 0, 1'000'000));
+    TENON_ASSIGN(const std::uint32_t index, Number(*setting, 0, kMostRanks));
     return std::optional<NodeIndex>(NodeIndex{index, setting->variable});
   }
   return std::optional<NodeIndex>();

@@ -11,6 +11,8 @@
 
 namespace tenon {
 
+inline constexpr std::uint32_t kMostRanks = 1'000'000;
+
 // Which process of a run this one is.
 struct Rank {
   std::uint32_t rank = 0;  // 0 .. size-1

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,6 +51,19 @@ Result<std::vector<std::string>> Command(const std::vector<std::string>& task, c
   return command;
 }
 
+// The log of each worker is open while the job runs.
+Status CheckOpenFiles(std::int64_t workers) {
+  constexpr std::int64_t kOwn = 64;  // for everything else
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return Status();
+  const auto most = static_cast<std::int64_t>(limit.rlim_cur) - kOwn;
+  TENON_INVALID_IF(
+      workers > most,
+      "local_worker_num {} needs more open files than the limit of {} allows (ulimit -n): at most {} workers.", workers,
+      limit.rlim_cur, std::max<std::int64_t>(most, 0));
+  return Status();
+}
+
 Status CheckNumbers(const LaunchOptions& options) {
   TENON_INVALID_IF(options.worker_num <= 0, "worker_num must be greater than 0, but got {}.", options.worker_num);
   TENON_INVALID_IF(options.local_worker_num <= 0, "local_worker_num must be greater than 0, but got {}.",
@@ -57,6 +71,9 @@ Status CheckNumbers(const LaunchOptions& options) {
   TENON_INVALID_IF(options.local_worker_num > options.worker_num,
                    "Total worker number is {}, but got exceeded local worker number: {}.", options.worker_num,
                    options.local_worker_num);
+  TENON_INVALID_IF(options.worker_num > kMostRanks, "worker_num {} is more than {}, the most ranks of a job.",
+                   options.worker_num, kMostRanks);
+  TENON_TRY(CheckOpenFiles(options.local_worker_num));
   const bool several = options.local_worker_num < options.worker_num;
   TENON_INVALID_IF(options.master_port < 0 || options.master_port > 65'535,
                    "--master_port {} is not a port: 1024 to 65535, or 0.", options.master_port);

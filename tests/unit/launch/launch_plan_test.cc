@@ -1,6 +1,7 @@
 #include "core/launch/launch_plan.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <map>
@@ -78,6 +79,16 @@ TEST(LaunchPlan, NumbersWorkersByNode) {
 TEST(LaunchPlan, RefusesWhatCannotBe) {
   EXPECT_EQ(MessageOf(Options(0, 1)), "worker_num must be greater than 0, but got 0.");
   EXPECT_EQ(MessageOf(Options(2, 4)), "Total worker number is 2, but got exceeded local worker number: 4.");
+  EXPECT_EQ(MessageOf(Options(100'000'000, 2)), "worker_num 100000000 is more than 1000000, the most ranks of a job.");
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit few{200, files.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const std::string crowd = MessageOf(Options(1000, 1000));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  EXPECT_EQ(
+      crowd,
+      "local_worker_num 1000 needs more open files than the limit of 200 allows (ulimit -n): at most 136 workers.");
   LaunchOptions options = Options(4, 2);
   options.node_rank = 2;
   EXPECT_EQ(MessageOf(options), "--node_rank 2 with 2 local workers leads to rank 5, and the job has 4 workers.");
