@@ -1,22 +1,19 @@
 // mode: pynative. The network's graph as the layers make it, walked node by node: each operator runs when it is reached,
 // on a tape; then the gradients, then what is done with them (EagerUpdate).
-#include <algorithm>
 #include <cmath>
-#include <list>
 #include <set>
 
-#include "core/debug/non_finite.h"
+#include "core/base/lru_cache.h"
 #include "core/exec/eager.h"
 #include "core/exec/random_key.h"
 #include "core/train/eager_update.h"
 #include "core/train/fallback_report.h"
-#include "core/train/loss.h"
 #include "core/train/loss_scaler.h"
 #include "core/train/non_finite_loss.h"
-#include "core/train/parameter_plan.h"
 #include "core/train/precision.h"
+#include "core/train/step_outcome.h"
 #include "core/train/step_runner.h"
-#include "core/train/trained_graph.h"
+#include "core/train/trained_network.h"
 
 namespace tenon {
 namespace {
@@ -27,19 +24,17 @@ using graph::NodeId;
 using graph::ValueId;
 
 constexpr std::size_t kMostWalks = 64;
-constexpr const char* kInputName = "input";
-constexpr const char* kLabelsName = "labels";
 
 std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 class EagerRunner final : public StepRunner {
  public:
   EagerRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options)
-      : network_(network),
-        options_(options),
+      : options_(options),
         config_(*options.config),
         device_(runtime.device()),
-        variables_(runtime.device()),
+        network_(network, options, device_),
+        outcome_(options.exchange),
         engine_(runtime.target(), EngineOptions(runtime)),
         fallbacks_(options.config->fallback) {
     engine_.SetExchange(options.exchange);
@@ -47,22 +42,26 @@ class EagerRunner final : public StepRunner {
 
   Result<double> Train(const Batch& batch, const StepPart& part) override;
   Status TrainWithout(const StepPart& part) override;
-  const exec::StepTotals& totals() const override { return totals_; }
-  bool overflowed() const override { return overflowed_; }
-  std::optional<double> GradientNorm() const override { return gradient_norm_; }
+  const exec::StepTotals& totals() const override { return outcome_.totals(); }
+  bool overflowed() const override { return outcome_.overflowed(); }
+  std::optional<double> GradientNorm() const override { return outcome_.gradient_norm(); }
   Result<Evaluation> Evaluate(const Batch& batch) override;
   Status Prepare(const Batch& like) override;
-  exec::Variables& variables() override { return variables_; }
-  std::vector<std::string> ParameterNames() const override { return parameter_names_; }
-  std::vector<std::string> OptimizerStateNames() const override { return state_names_; }
+  exec::Variables& variables() override { return network_.variables(); }
+  std::vector<std::string> ParameterNames() const override { return network_.parameter_names(); }
+  std::vector<std::string> OptimizerStateNames() const override { return network_.state_names(); }
   std::optional<exec::StepPlan> Plan() const override { return std::nullopt; }
   void AddTo(RunSummary& summary) const override;
 
  private:
+  struct Key {
+    bool training;
+    BatchShape shape;
+    bool operator==(const Key& other) const { return training == other.training && shape == other.shape; }
+  };
   // A network for one shape of a batch.
   struct Walk {
     bool training = false;
-    BatchShape shape;
     graph::Graph graph;
     ValueId loss = kNone, output = kNone;
     std::vector<EagerTensor> values;               // by value; constants, parameters and states stay
@@ -85,103 +84,75 @@ class EagerRunner final : public StepRunner {
     return options;
   }
 
-  Result<Walk*> Get(bool training, const BatchShape& shape);
-  Status Build(Walk& walk);
+  Result<Walk*> Get(const Key& key);
+  Result<Walk> Build(const Key& key);
   Status ConvertPrecision(Walk& walk);
-  Status PlaceValues(Walk& walk, const ParameterPlan& plan);
+  Status PlaceValues(Walk& walk);
   Status PrepareNodes(Walk& walk);
   void FindDropped(Walk& walk);
-  Status PrepareUpdates(const passes::Compilation& gradients, const ParameterPlan& plan);
-  void AddLossScale(passes::Compilation& update) const;
+  Status PrepareUpdates(const passes::Compilation& gradients);
   Result<EagerUpdate> MakeUpdate(passes::Compilation state);
   Result<EagerTensor> VariableTensor(const graph::ValueInfo& value, bool trained);
-  void NoteName(const std::string& name);
 
   Result<EagerTensor> ToDevice(const Tensor& tensor);
   Status Forward(Walk& walk, const Batch& batch, std::int64_t step, exec::StepObserver* observer);
   Status Observe(const Walk& walk, const graph::Node& node, exec::StepObserver& observer);
   Status Update(Walk& walk, const StepPart& part, double loss);
-  Status Apply(EagerUpdate& update, const EagerUpdate::Feeds& feeds, const StepPart& part);
-  void BeginStep(const StepPart& part);
-  Status ClearSums();
+  Status Apply(EagerUpdate& update, const EagerUpdate::Feeds& feeds);
   Result<std::vector<EagerTensor>> Gradients(Walk& walk, const StepPart& part);
   Status StoreStates(Walk& walk);
   Result<double> LossOf(const Walk& walk);
-  Status ExplainLoss(Walk& walk, const Batch& batch, double loss, const StepPart& part);
+  Status ExplainLoss(Walk& walk, const Batch& batch, const StepPart& part, double loss);
   void DropOrReset(Walk& walk, ValueId id);
   void Forget(Walk& walk);
 
-  const Network& network_;
   const StepRunnerOptions options_;
   const RunConfig& config_;
   Device& device_;
-  exec::Variables variables_;
+  TrainedNetwork network_;
+  StepOutcome outcome_;
   exec::EagerEngine engine_;
   FallbackList fallbacks_;
-  std::list<Walk> walks_;  // most recently used first
+  LruCache<Key, Walk> walks_{kMostWalks};
   Updates updates_;
-  std::optional<double> gradient_norm_;
-  bool overflowed_ = false;  // in a batch of the current step
-  double loss_ = 0;          // of the current step, as far as this rank has seen it
-  exec::StepTotals totals_;
-  std::vector<TrainedParameter> summed_;  // those that get a gradient
-  exec::EagerOp* scale_loss_ = nullptr;   // Mul, where the loss is scaled
+  exec::EagerOp* scale_loss_ = nullptr;  // Mul, where the loss is scaled
   std::int64_t recomputed_ = 0;
-  std::vector<std::string> parameter_names_, state_names_;
-  std::set<std::string> of_network_;  // its parameters and states
   Tensor output_;
   std::vector<EagerTensor> operands_, results_;
 };
 
-Result<EagerRunner::Walk*> EagerRunner::Get(bool training, const BatchShape& shape) {
-  for (auto at = walks_.begin(); at != walks_.end(); ++at) {
-    if (at->training != training || !(at->shape == shape)) continue;
-    walks_.splice(walks_.begin(), walks_, at);
-    return &walks_.front();
-  }
-  walks_.emplace_front();
-  walks_.front().training = training;
-  walks_.front().shape = shape;
-  const Status built = Build(walks_.front());
-  if (!built.ok()) {
-    walks_.pop_front();
-    return built;
-  }
-  if (walks_.size() > kMostWalks) walks_.pop_back();
-  return &walks_.front();
+Result<EagerRunner::Walk*> EagerRunner::Get(const Key& key) {
+  if (Walk* walk = walks_.Find(key)) return walk;
+  TENON_ASSIGN(Walk walk, Build(key));
+  return walks_.Add(key, std::move(walk));
 }
 
-Status EagerRunner::Build(Walk& walk) {
+Result<EagerRunner::Walk> EagerRunner::Build(const Key& key) {
   const ActivityScope scope(device_.activity(), ActivityKind::kCompile);
+  Walk walk;
+  walk.training = key.training;
   graph::Graph& graph = walk.graph;
   graph = network_.NewGraph();
   graph.name = walk.training ? "train_step" : "evaluate";
-  const SampleLayout& layout = options_.layout;
-  const ValueId input = graph.AddInput(kInputName, {layout.dtype, SymShape(walk.shape.samples)});
-  const ValueId labels = graph.AddInput(kLabelsName, {layout.label_dtype, SymShape(walk.shape.labels)});
-  TENON_ASSIGN(Network::Build build, network_.AddTo(graph, input, walk.training));
-  TENON_ASSIGN(walk.loss, AddLoss(config_.loss, graph, build.output, labels));
-  walk.output = build.output;
-  TENON_ASSIGN(const ParameterPlan plan, PlanParameters(config_, graph, build.parameters));
-  const std::vector<ValueId> trained = plan.Trained(graph, build.parameters);
-  for (const auto& initial : build.initial) of_network_.insert(initial.first);
-  TENON_TRY(KeepFirstValues(options_, build, graph, trained, variables_));
-  if (!walk.training) UseAverages(graph, build.parameters, variables_);
+  TENON_ASSIGN(const TrainedNetwork::Forward forward, network_.AddForward(graph, key.shape, walk.training));
+  walk.loss = forward.loss;
+  walk.output = forward.output;
   TENON_TRY(graph.InferAll());
   TENON_TRY(ConvertPrecision(walk));
-  TENON_TRY(PlaceValues(walk, plan));
+  TENON_TRY(PlaceValues(walk));
   TENON_TRY(PrepareNodes(walk));
-  if (!walk.training) return {};
+  if (!walk.training) return walk;
   if (!config_.train.recompute.empty()) FindDropped(walk);
   passes::Compilation gradients;
   gradients.graph = graph;
   gradients.loss = walk.loss;
-  gradients.trained = trained;
+  gradients.trained = forward.trained;
   TENON_TRY(passes::Autodiff(gradients));
   for (std::size_t i = 0; i < gradients.trained.size(); ++i) {
     if (gradients.gradients[i] != kNone) walk.trained.push_back(walk.values[Index(gradients.trained[i])]);
   }
-  return PrepareUpdates(gradients, plan);
+  TENON_TRY(PrepareUpdates(gradients));
+  return walk;
 }
 
 // The same conversions as the compiled engine makes.
@@ -200,16 +171,11 @@ Status EagerRunner::ConvertPrecision(Walk& walk) {
 // The variable's memory as a tensor. Optimisers write into it between two steps, when no tape refers to it.
 Result<EagerTensor> EagerRunner::VariableTensor(const graph::ValueInfo& value, bool trained) {
   TENON_ASSIGN(const exec::Variables::Variable* variable,
-               variables_.Ensure(value.name, value.type, graph::kStrided, trained));
+               network_.variables().Ensure(value.name, value.type, graph::kStrided, trained));
   return engine_.Leaf(engine_.Wrap(value.type, variable->buffer.address()), trained);
 }
 
-void EagerRunner::NoteName(const std::string& name) {
-  std::vector<std::string>& names = of_network_.count(name) > 0 ? parameter_names_ : state_names_;
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
-Status EagerRunner::PlaceValues(Walk& walk, const ParameterPlan& plan) {
+Status EagerRunner::PlaceValues(Walk& walk) {
   walk.values.resize(Index(walk.graph.num_values()));
   for (ValueId id = 0; id < walk.graph.num_values(); ++id) {
     const graph::ValueInfo& value = walk.graph.value(id);
@@ -218,9 +184,9 @@ Status EagerRunner::PlaceValues(Walk& walk, const ParameterPlan& plan) {
       TENON_ASSIGN(walk.values[Index(id)], engine_.FromHost(value.constant));
     }
     if (!parameter && value.kind != graph::ValueKind::kState) continue;
-    const bool trained = parameter && walk.training && plan.frozen.count(value.name) == 0;
+    const bool trained = parameter && walk.training && network_.plan().frozen.count(value.name) == 0;
     TENON_ASSIGN(walk.values[Index(id)], VariableTensor(value, trained));
-    NoteName(value.name);
+    network_.NoteName(value.name);
   }
   return {};
 }
@@ -268,50 +234,38 @@ void EagerRunner::FindDropped(Walk& walk) {
   recomputed_ = static_cast<std::int64_t>(nodes.size());
 }
 
-void EagerRunner::AddLossScale(passes::Compilation& update) const {
-  if (ScalesLoss(config_.amp))
-    update.loss_scale = update.graph.AddInput(std::string(passes::kLossScaleInput), {DType::kF32, SymShape{}});
-}
-
 // Made once: the parameters that get a gradient are the same for every shape of a batch.
-Status EagerRunner::PrepareUpdates(const passes::Compilation& gradients, const ParameterPlan& plan) {
+Status EagerRunner::PrepareUpdates(const passes::Compilation& gradients) {
   if (updates_.step) return {};
-  const std::vector<TrainedParameter> trained = summed_ = TrainedOf(gradients);
-  const bool ranks = options_.exchange != nullptr;
+  network_.NoteTrained(gradients);
   passes::Compilation step;
-  AddGradientInputs(step, trained);
-  AddLossScale(step);
-  if (ranks) step.buckets = BucketRuleOf(config_.parallel);
-  step.clip = ClipRuleOf(config_.train);
-  step.update = UpdateRuleOf(config_, plan);
+  network_.AddGradientInputs(step);
+  network_.AddLossScale(step);
+  network_.AddUpdate(step);
   TENON_ASSIGN(updates_.step, MakeUpdate(std::move(step)));
-  if (ranks && config_.train.accumulate == 1) {
+  if (config_.train.accumulate == 1) {
+    if (options_.exchange == nullptr) return {};
     passes::Compilation nothing;
-    AddSummed(nothing, trained);
-    AddLossScale(nothing);
-    nothing.buckets = BucketRuleOf(config_.parallel);
-    nothing.clip = ClipRuleOf(config_.train);
-    nothing.update = UpdateRuleOf(config_, plan);
+    network_.AddSums(nothing);
+    network_.AddLossScale(nothing);
+    network_.AddUpdate(nothing);
     TENON_ASSIGN(updates_.nothing, MakeUpdate(std::move(nothing)));
+    return {};
   }
-  if (config_.train.accumulate == 1) return {};
   passes::Compilation accumulate, apply;
-  AddGradientInputs(accumulate, trained);
-  AddLossScale(accumulate);
+  network_.AddGradientInputs(accumulate);
+  network_.AddLossScale(accumulate);
   accumulate.accumulate = true;
   TENON_ASSIGN(updates_.accumulate, MakeUpdate(std::move(accumulate)));
-  AddSummed(apply, trained);
-  if (ranks) apply.buckets = BucketRuleOf(config_.parallel);
-  apply.clip = ClipRuleOf(config_.train);
-  apply.update = UpdateRuleOf(config_, plan);
+  network_.AddSums(apply);
+  network_.AddUpdate(apply);
   TENON_ASSIGN(updates_.apply, MakeUpdate(std::move(apply)));
   return {};
 }
 
-// Sums of gradients live within one step and are nobody's to save.
 Result<EagerUpdate> EagerRunner::MakeUpdate(passes::Compilation state) {
   const auto variable = [this](const graph::ValueInfo& value) {
-    if (!value.name.starts_with(passes::kSumPrefix)) NoteName(value.name);
+    network_.NoteName(value.name);
     return VariableTensor(value, value.kind == graph::ValueKind::kParameter);
   };
   return EagerUpdate::Make(std::move(state), engine_, variable, options_.exchange, device_);
@@ -328,7 +282,7 @@ Status EagerRunner::Forward(Walk& walk, const Batch& batch, std::int64_t step, e
   for (ValueId id = 0; id < graph.num_values(); ++id) {
     const graph::ValueInfo& value = graph.value(id);
     if (value.kind != graph::ValueKind::kInput) continue;
-    TENON_ASSIGN(walk.values[Index(id)], ToDevice(value.name == kLabelsName ? batch.labels : batch.samples));
+    TENON_ASSIGN(walk.values[Index(id)], ToDevice(value.name == kLabelsInput ? batch.labels : batch.samples));
   }
   engine_.set_recording(walk.training && observer == nullptr);
   for (NodeId id = 0; id < graph.num_nodes(); ++id) {
@@ -383,11 +337,11 @@ void EagerRunner::Forget(Walk& walk) {
 }
 
 Result<double> EagerRunner::Train(const Batch& batch, const StepPart& part) {
-  TENON_ASSIGN(Walk * walk, Get(true, BatchShape(batch)));
+  TENON_ASSIGN(Walk * walk, Get({true, BatchShape(batch)}));
   TENON_TRY(Forward(*walk, batch, part.position, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
-  BeginStep(part);
-  if (!std::isfinite(loss) && !ScalesLoss(config_.amp)) return ExplainLoss(*walk, batch, loss, part);
+  outcome_.Begin(part);
+  if (!std::isfinite(loss) && !ScalesLoss(config_.amp)) return ExplainLoss(*walk, batch, part, loss);
   TENON_TRY(Update(*walk, part, loss));
   TENON_TRY(StoreStates(*walk));
   TENON_TRY(device_.Synchronize());
@@ -413,69 +367,50 @@ Result<std::vector<EagerTensor>> EagerRunner::Gradients(Walk& walk, const StepPa
   return engine_.Gradients(scaled[0], walk.trained);
 }
 
-void EagerRunner::BeginStep(const StepPart& part) {
-  if (!part.first) return;
-  overflowed_ = false;
-  gradient_norm_.reset();
-  loss_ = 0;
-}
-
 Status EagerRunner::Update(Walk& walk, const StepPart& part, double loss) {
-  const bool ranks = options_.exchange != nullptr;
-  const bool whole = part.first && part.last && (!ranks || config_.train.accumulate == 1);
-  loss_ += loss * part.weight;
+  const bool whole = network_.IsWholeStep(part), finite = std::isfinite(loss);
   std::vector<EagerTensor> gradients;
-  const bool finite = std::isfinite(loss);
   if (finite) {
     TENON_ASSIGN(gradients, Gradients(walk, part));
   } else {
-    overflowed_ = true;
+    outcome_.NoteOverflow();
   }
-  const EagerUpdate::Feeds feeds{part.learning_rate, part.step + 1,   part.weight,
-                                 part.first,         part.loss_scale, gradients};
+  const EagerUpdate::Feeds feeds{StepScalars(part), gradients};
   if (!whole && finite) {
     TENON_TRY(updates_.accumulate->Run(feeds));
-    overflowed_ = overflowed_ || updates_.accumulate->overflowed();
+    if (updates_.accumulate->overflowed()) outcome_.NoteOverflow();
   }
-  if (!part.last || (overflowed_ && !ranks)) return {};
-  if (whole && !finite) {
-    TENON_TRY(ClearSums());
-    return Apply(*updates_.nothing, feeds, part);
-  }
-  return Apply(whole ? *updates_.step : *updates_.apply, feeds, part);
+  TENON_TRY(outcome_.AddLoss(part, loss * part.weight));
+  if (!part.last || (outcome_.overflowed() && options_.exchange == nullptr)) return {};
+  if (!whole) return Apply(*updates_.apply, feeds);
+  if (finite) return Apply(*updates_.step, feeds);
+  TENON_TRY(network_.ClearSums());
+  return Apply(*updates_.nothing, feeds);
 }
 
-// No rank updates where one has seen a loss or sums that are not finite.
-Status EagerRunner::Apply(EagerUpdate& update, const EagerUpdate::Feeds& feeds, const StepPart& part) {
+Status EagerRunner::Apply(EagerUpdate& update, const EagerUpdate::Feeds& feeds) {
   std::function<Result<bool>()> go_on;
   if (options_.exchange != nullptr) {
-    TENON_TRY(
-        options_.exchange->Begin({loss_, overflowed_ ? 1.0 : 0.0, part.stop ? 1.0 : 0.0, part.counted}, part.expected));
     go_on = [this]() -> Result<bool> {
-      TENON_ASSIGN(totals_, options_.exchange->Totals());
-      return totals_.overflow == 0 && std::isfinite(totals_.loss) && totals_.counted != 0;
+      TENON_TRY(outcome_.ReadTotals());
+      return !outcome_.overflowed();
     };
   }
   TENON_TRY(update.Run(feeds, go_on));
-  overflowed_ = update.overflowed();
-  gradient_norm_ = update.gradient_norm();
+  if (update.overflowed()) {
+    outcome_.NoteOverflow();
+  } else {
+    outcome_.NoteGradientNorm(update.gradient_norm());
+  }
   return {};
 }
 
 Status EagerRunner::TrainWithout(const StepPart& part) {
-  BeginStep(part);
-  TENON_TRY(ClearSums());
-  const EagerUpdate::Feeds feeds{part.learning_rate, part.step + 1, part.weight, part.first, part.loss_scale, {}};
-  TENON_TRY(Apply(config_.train.accumulate == 1 ? *updates_.nothing : *updates_.apply, feeds, part));
+  outcome_.Begin(part);
+  TENON_TRY(network_.ClearSums());
+  TENON_TRY(outcome_.AddLoss(part, 0));
+  TENON_TRY(Apply(config_.train.accumulate == 1 ? *updates_.nothing : *updates_.apply, {StepScalars(part)}));
   return device_.Synchronize();
-}
-
-Status EagerRunner::ClearSums() {
-  for (const TrainedParameter& one : summed_) {
-    const std::string name = std::string(passes::kSumPrefix) + one.name;
-    TENON_TRY(variables_.Set(name, Tensor(one.type.dtype, one.type.shape.Concrete())));
-  }
-  return {};
 }
 
 // New running statistics and the like go into their variables.
@@ -487,19 +422,16 @@ Status EagerRunner::StoreStates(Walk& walk) {
   return {};
 }
 
-// Looks for the cause: an input that is not finite, or the first operator whose result is not.
-Status EagerRunner::ExplainLoss(Walk& walk, const Batch& batch, double loss, const StepPart& part) {
-  const std::string doing = DescribeNonFiniteStep(part.step, loss);
-  TENON_TRY_WHILE(FindNonFiniteInput(batch, parameter_names_, variables_), "{}", doing);
-  NonFiniteFinder finder;
-  Status found = Forward(walk, batch, part.position, &finder);
-  Forget(walk);
-  if (!found.ok()) return std::move(found).While(doing);
-  return Error(Code::kAborted, "The loss is {}, but a second run of the same step is finite.", loss).While(doing);
+Status EagerRunner::ExplainLoss(Walk& walk, const Batch& batch, const StepPart& part, double loss) {
+  return ExplainNonFiniteLoss(part, loss, batch, network_, [&](exec::StepObserver& observer) {
+    Status found = Forward(walk, batch, part.position, &observer);
+    Forget(walk);
+    return found;
+  });
 }
 
 Result<StepRunner::Evaluation> EagerRunner::Evaluate(const Batch& batch) {
-  TENON_ASSIGN(Walk * walk, Get(false, BatchShape(batch)));
+  TENON_ASSIGN(Walk * walk, Get({false, BatchShape(batch)}));
   TENON_TRY(Forward(*walk, batch, 0, nullptr));
   TENON_ASSIGN(const double loss, LossOf(*walk));
   TENON_ASSIGN(output_, engine_.ToHost(walk->values[Index(walk->output)]));
@@ -509,7 +441,7 @@ Result<StepRunner::Evaluation> EagerRunner::Evaluate(const Batch& batch) {
 }
 
 Status EagerRunner::Prepare(const Batch& like) {
-  TENON_TRY(Get(true, BatchShape(like)));
+  TENON_TRY(Get({true, BatchShape(like)}));
   return {};
 }
 

@@ -1,5 +1,7 @@
 #include "core/train/eager_update.h"
 
+#include "core/train/trained_network.h"
+
 namespace tenon {
 namespace {
 
@@ -39,7 +41,7 @@ Result<EagerUpdate> EagerUpdate::Make(passes::Compilation plan, exec::EagerEngin
         break;
       }
       case graph::ValueKind::kInput: {
-        const bool gradient = value.name.starts_with("gradient.");
+        const bool gradient = value.name.starts_with(kGradientPrefix);
         update.inputs_.push_back(id);
         update.gradient_of_.push_back(gradient ? gradients++ : -1);
         break;
@@ -97,12 +99,13 @@ Status EagerUpdate::Exchange() {
 
 Result<EagerTensor> EagerUpdate::Feed(ValueId id, const Feeds& feeds) const {
   const std::string& name = graph_.value(id).name;
-  if (name == passes::kLearningRateInput)
-    return engine_->FromHost(Tensor::Scalar(static_cast<float>(feeds.learning_rate)));
-  if (name == passes::kLossScaleInput) return engine_->FromHost(Tensor::Scalar(static_cast<float>(feeds.loss_scale)));
-  if (name == passes::kStepInput) return engine_->FromHost(Tensor::Scalar<std::int64_t>(feeds.step));
-  if (name == passes::kWeightInput) return engine_->FromHost(Tensor::Scalar(static_cast<float>(feeds.weight)));
-  if (name == passes::kStartInput) return engine_->FromHost(Tensor::Scalar<std::int64_t>(feeds.start ? 1 : 0));
+  EagerTensor fed;
+  TENON_TRY(feeds.scalars.ForEach([&](std::string_view of, auto number) -> Status {
+    if (of != name) return {};
+    TENON_ASSIGN(fed, engine_->FromHost(Tensor::Scalar(number)));
+    return {};
+  }));
+  if (fed) return fed;
   return Error(Code::kInternal, "Nothing feeds the input '{}' of an update.", name);
 }
 

@@ -9,6 +9,7 @@
 #include "core/exec/eager.h"
 #include "core/exec/gradient_exchange.h"
 #include "core/passes/pass.h"
+#include "core/train/step_scalars.h"
 
 namespace tenon {
 
@@ -25,11 +26,7 @@ class EagerUpdate {
                                   exec::GradientExchange* exchange, Device& device);
 
   struct Feeds {
-    double learning_rate = 0;
-    std::int64_t step = 1;
-    double weight = 1;
-    bool start = true;
-    double loss_scale = 1;
+    StepScalars scalars;
     std::span<const exec::EagerTensor> gradients = {};  // by position in plan.trained, where they are inputs
   };
   // Stops in front of the update where the plan scales the loss and a gradient is not finite, and where `go_on` says no

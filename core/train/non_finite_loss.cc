@@ -16,14 +16,11 @@ Status CheckPart(const Tensor& tensor, std::int64_t samples, const char* what) {
                bad / each);
 }
 
-}  // namespace
-
-Status FindNonFiniteInput(const Batch& batch, const std::vector<std::string>& parameters,
-                          const exec::Variables& variables) {
+Status FindNonFiniteInput(const Batch& batch, const TrainedNetwork& network) {
   TENON_TRY(CheckPart(batch.samples, batch.count, "sample"));
   TENON_TRY(CheckPart(batch.labels, batch.count, "label of sample"));
-  for (const std::string& name : parameters) {
-    TENON_ASSIGN(const Tensor value, variables.Get(name));
+  for (const std::string& name : network.parameter_names()) {
+    TENON_ASSIGN(const Tensor value, network.variables().Get(name));
     const std::int64_t bad = FirstNonFinite(value);
     if (bad < 0) continue;
     return Error(Code::kAborted,
@@ -34,9 +31,16 @@ Status FindNonFiniteInput(const Batch& batch, const std::vector<std::string>& pa
   return {};
 }
 
-std::string DescribeNonFiniteStep(std::int64_t step, double loss) {
-  return fmt::format("training step {} (the loss is {})", step + 1,
-                     std::isnan(loss) ? std::string("not a number") : fmt::format("{}", loss));
+}  // namespace
+
+Status ExplainNonFiniteLoss(const StepPart& part, double loss, const Batch& batch, const TrainedNetwork& network,
+                            const std::function<Status(exec::StepObserver& observer)>& run_again) {
+  const std::string doing = fmt::format("training step {} (the loss is {})", part.step + 1,
+                                        std::isnan(loss) ? std::string("not a number") : fmt::format("{}", loss));
+  TENON_TRY_WHILE(FindNonFiniteInput(batch, network), "{}", doing);
+  NonFiniteFinder finder;
+  TENON_TRY_WHILE(run_again(finder), "{}", doing);
+  return Error(Code::kAborted, "The loss is {}, but a second run of the same step is finite.", loss).While(doing);
 }
 
 }  // namespace tenon

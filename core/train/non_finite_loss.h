@@ -1,19 +1,16 @@
 #pragma once
 
-#include <string>
-#include <vector>
+#include <functional>
 
-#include "core/data/loader.h"
-#include "core/exec/variables.h"
+#include "core/exec/program.h"
+#include "core/train/step_runner.h"
+#include "core/train/trained_network.h"
 
 namespace tenon {
 
-// What to look at first when a loss is not finite: samples, labels, then parameters and running statistics. An
-// OUT_OF_RANGE error names the first that holds such a number; OK when none does and an operator must have made it.
-Status FindNonFiniteInput(const Batch& batch, const std::vector<std::string>& parameters,
-                          const exec::Variables& variables);
-
-// "training step 7 (the loss is not a number)"
-std::string DescribeNonFiniteStep(std::int64_t step, double loss);
+// The error of a step whose loss is not finite, with its cause: samples, labels, then parameters and running statistics
+// that are not finite already, else the first result of `run_again`, which runs the forward part once more for an observer.
+Status ExplainNonFiniteLoss(const StepPart& part, double loss, const Batch& batch, const TrainedNetwork& network,
+                            const std::function<Status(exec::StepObserver& observer)>& run_again);
 
 }  // namespace tenon

@@ -91,10 +91,6 @@ struct StepRunnerOptions {
   exec::GradientExchange* exchange = nullptr;                   // with several ranks; must outlive the runner
 };
 
-// Gives the variables of a network their first values, and averages of trained parameters the same ones.
-Status KeepFirstValues(const StepRunnerOptions& options, const Network::Build& build, const graph::Graph& graph,
-                       const std::vector<graph::ValueId>& trained, exec::Variables& variables);
-
 // mode: graph. Programs are compiled once per shape of a batch and kept, the least recently used beyond 64 dropped.
 Result<std::unique_ptr<StepRunner>> MakeGraphRunner(exec::Runtime& runtime, const Network& network,
                                                     const StepRunnerOptions& options);
