@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "core/base/fnv.h"
@@ -10,34 +9,12 @@
 #include "core/platform/process.h"
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
-#include "core/plugin/plugin_registry.h"
 
 namespace tenon {
 namespace {
 
-constexpr const char* kInterface = "tenon.collective";
 constexpr std::int64_t kGraceNs = 5'000'000'000;  // beyond the time-out that the plugin itself enforces
 constexpr std::chrono::milliseconds kWatchPeriod(100);
-constexpr std::uint64_t kPartAlign = 4096;  // of the parts of a shared block: ranks share no page
-
-std::string_view KindName(std::uint32_t kind) {
-  switch (kind) {
-    case TENON_COLLECTIVE_ALL_REDUCE:
-      return "all-reduce";
-    case TENON_COLLECTIVE_REDUCE:
-      return "reduce";
-    case TENON_COLLECTIVE_BROADCAST:
-      return "broadcast";
-    case TENON_COLLECTIVE_ALL_GATHER:
-      return "all-gather";
-    case TENON_COLLECTIVE_SEND:
-      return "send";
-    case TENON_COLLECTIVE_RECV:
-      return "receive";
-    default:
-      return "barrier";
-  }
-}
 
 // Over the fields that all ranks must agree on; never 0, which would mean: do not compare.
 std::uint64_t FingerprintOf(std::uint32_t kind, const tenon_collective_op& op, std::uint64_t tag) {
@@ -49,84 +26,7 @@ std::uint64_t FingerprintOf(std::uint32_t kind, const tenon_collective_op& op, s
   return hash == 0 ? 1 : hash;
 }
 
-using Slot = std::int32_t (*)(tenon_comm*, const tenon_collective_op*, tenon_error*);
-
-Slot SlotOf(const tenon_collective_vtable& table, std::uint32_t kind) {
-  switch (kind) {
-    case TENON_COLLECTIVE_ALL_REDUCE:
-      return table.all_reduce;
-    case TENON_COLLECTIVE_REDUCE:
-      return table.reduce;
-    case TENON_COLLECTIVE_BROADCAST:
-      return table.broadcast;
-    case TENON_COLLECTIVE_ALL_GATHER:
-      return table.all_gather;
-    case TENON_COLLECTIVE_SEND:
-      return table.send;
-    case TENON_COLLECTIVE_RECV:
-      return table.recv;
-    default:
-      return table.barrier;
-  }
-}
-
 }  // namespace
-
-Result<CollectivePlugin> FindCollective(PluginRegistry& registry, const std::string& name) {
-  TENON_ASSIGN(const std::vector<Plugin*> found, registry.FindCollectives(name));
-  const Plugin& plugin = *found.front();
-  return CollectivePlugin{plugin.instance(), plugin.Interface<tenon_collective_vtable>(), plugin.id(), plugin.version(),
-                          fmt::format("1.{}", plugin.abi_minor())};
-}
-
-// --- memory of the plugin -------------------------------------------------------------------------------------------
-
-CommBuffer& CommBuffer::operator=(CommBuffer&& other) noexcept {
-  std::swap(table_, other.table_);
-  std::swap(comm_, other.comm_);
-  std::swap(handle_, other.handle_);
-  std::swap(send_, other.send_);
-  std::swap(receive_, other.receive_);
-  std::swap(bytes_, other.bytes_);
-  return *this;
-}
-
-CommBuffer::~CommBuffer() {
-  if (handle_ != nullptr) CallAbi(kInterface, "buffer_free", table_->buffer_free, comm_, handle_);
-}
-
-// A shared block has a part for each rank of the node, and one more for the result: a fast rank may write its next values
-// while a slow one still reads.
-Result<std::optional<CommBuffer>> Communicator::AllocateBuffer(std::int64_t bytes) {
-  const tenon_collective_vtable& table = *plugin_.table;
-  const Device* device = options_.device;
-  const bool usable = table.buffer_alloc != nullptr && table.buffer_free != nullptr && !staged_ &&
-                      (device == nullptr || device->host_accessible());
-  if (!usable) return std::optional<CommBuffer>();
-  const std::uint64_t part = (static_cast<std::uint64_t>(bytes) + kPartAlign - 1) / kPartAlign * kPartAlign;
-  const std::uint64_t parts = options_.rank.local_size + 1;
-  tenon_comm_buffer_info info = TENON_INIT(tenon_comm_buffer_info);
-  tenon_error error;
-  const std::int32_t code =
-      CallAbi(kInterface, "buffer_alloc", table.buffer_alloc, comm_, parts * part, kPartAlign, &info, &error);
-  // A rank that got none cannot share with those that did.
-  std::int32_t all = code == TENON_OK && info.address != 0 ? 1 : 0;
-  CommBuffer buffer;
-  buffer.table_ = &table;
-  buffer.comm_ = comm_;
-  buffer.handle_ = all == 0 ? nullptr : info.handle;
-  TENON_ASSIGN(const Ticket ticket, AllReduce(AddressOf(&all), AddressOf(&all), 1, DType::kI32, Reduction::kMin));
-  TENON_TRY(Wait(ticket));
-  if (all == 0) return std::optional<CommBuffer>();
-  const bool shared = (info.flags & TENON_COMM_BUFFER_SHARED) != 0;
-  buffer.send_ = info.address + (shared ? options_.rank.local_rank * part : 0);
-  buffer.receive_ = shared ? info.address + options_.rank.local_size * part : buffer.send_;
-  buffer.bytes_ = bytes;
-  std::memset(reinterpret_cast<void*>(buffer.send_), 0, static_cast<std::size_t>(bytes));
-  std::memset(reinterpret_cast<void*>(buffer.receive_), 0, static_cast<std::size_t>(bytes));
-  TENON_TRY(Barrier());  // a late rank must not clear what an early one has written
-  return std::optional<CommBuffer>(std::move(buffer));
-}
 
 // --- life -----------------------------------------------------------------------------------------------------------
 
@@ -148,9 +48,9 @@ Status Communicator::ChooseMemory() {
   const tenon_str* kinds = nullptr;
   std::uint64_t count = 0;
   tenon_error error;
-  TENON_TRY(ToStatus(
-      CallAbi(kInterface, "memory_kinds", plugin_.table->memory_kinds, plugin_.instance, &kinds, &count, &error), error,
-      plugin_.id));
+  TENON_TRY(ToStatus(CallAbi(kCollectiveInterface, "memory_kinds", plugin_.table->memory_kinds, plugin_.instance,
+                             &kinds, &count, &error),
+                     error, plugin_.id));
   staged_ = std::none_of(kinds, kinds + count, [&](const tenon_str& kind) { return View(kind) == wanted; });
   if (staged_) return {};
   auto stream = SideStream::Make(*options_.device, TENON_STREAM_COLLECTIVE);
@@ -179,9 +79,9 @@ Status Communicator::Join() {
   config.native_device = stream_ ? options_.device->index() : 0;
   config.node_name = ToStr(options_.rank.node_name);
   tenon_error error;
-  TENON_TRY(ToStatus(
-      CallAbi(kInterface, "comm_create", plugin_.table->comm_create, plugin_.instance, &config, &comm_, &error), error,
-      plugin_.id));
+  TENON_TRY(ToStatus(CallAbi(kCollectiveInterface, "comm_create", plugin_.table->comm_create, plugin_.instance, &config,
+                             &comm_, &error),
+                     error, plugin_.id));
   if (comm_ == nullptr)
     return Error(Code::kInternal, "Plugin {} reports success for joining and gives no communicator.", plugin_.id);
   if (options_.timeout_ns > 0) watchdog_ = std::thread([this] { Watch(); });
@@ -195,7 +95,7 @@ Communicator::~Communicator() {
   }
   changed_.notify_all();
   if (watchdog_.joinable()) watchdog_.join();
-  if (comm_ != nullptr) CallAbi(kInterface, "comm_destroy", plugin_.table->comm_destroy, comm_);
+  if (comm_ != nullptr) CallAbi(kCollectiveInterface, "comm_destroy", plugin_.table->comm_destroy, comm_);
 }
 
 // The plugin ends what takes too long. This looks after a plugin that does not.
@@ -217,7 +117,7 @@ void Communicator::Abort(const Status& cause) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (cause.ok() || !cause_.ok() || closing_ || comm_ == nullptr) return;
   cause_ = cause;
-  CallAbi(kInterface, "abort_mark", plugin_.table->abort_mark, comm_, static_cast<std::int32_t>(cause.code()),
+  CallAbi(kCollectiveInterface, "abort_mark", plugin_.table->abort_mark, comm_, static_cast<std::int32_t>(cause.code()),
           ToStr(cause_.message()));
 }
 
@@ -231,7 +131,7 @@ std::string Communicator::Describe() const {
   tenon_str line{};
   tenon_error error;
   if (plugin_.table->describe != nullptr &&
-      CallAbi(kInterface, "describe", plugin_.table->describe, comm_, &line, &error) == TENON_OK)
+      CallAbi(kCollectiveInterface, "describe", plugin_.table->describe, comm_, &line, &error) == TENON_OK)
     text += fmt::format(": {}", View(line));
   if (staged_) text += fmt::format(" (memory '{}' is copied through the host)", options_.device->native_memory_kind());
   return text;
@@ -283,8 +183,8 @@ bool Communicator::Supports(std::uint32_t kind, std::uint32_t dtype, std::uint32
   if (known != supported_.end()) return known->second;
   std::uint32_t answer = TENON_ANSWER_NO;
   tenon_error error;
-  const std::int32_t code = CallAbi(kInterface, "supports", plugin_.table->supports, plugin_.instance, kind, dtype,
-                                    reduction, ToStr(kind_), &answer, &error);
+  const std::int32_t code = CallAbi(kCollectiveInterface, "supports", plugin_.table->supports, plugin_.instance, kind,
+                                    dtype, reduction, ToStr(kind_), &answer, &error);
   return supported_[key] = code == TENON_OK && answer == TENON_ANSWER_YES;
 }
 
@@ -360,77 +260,11 @@ Status Communicator::IssueAs(Operation& operation, std::uint32_t kind, tenon_col
   ++operation.tokens;
   tenon_error error;
   const std::int32_t code =
-      CallAbi(kInterface, KindName(kind).data(), SlotOf(*plugin_.table, kind), comm_, &op, &error);
+      CallAbi(kCollectiveInterface, CollectiveName(kind).data(), SlotOf(*plugin_.table, kind), comm_, &op, &error);
   if (code == TENON_OK) return {};
   // Refused: the token is the host's again, to be completed by it.
   CompletionQueue::Complete(op.completion, code, error.message_text());
   return ToStatus(code, error, plugin_.id);
-}
-
-// Operations that the plugin lacks, made of those that it has; the table stands in docs/reference/data_parallel.md.
-Status Communicator::Emulate(Operation& operation, const tenon_collective_op& op, std::uint64_t tag) {
-  ++counts_.emulated[std::string(KindName(operation.kind))];
-  tenon_collective_op part = op;
-  switch (operation.kind) {
-    case TENON_COLLECTIVE_ALL_REDUCE: {
-      const bool average = op.reduction == TENON_REDUCE_AVERAGE;
-      if (average && Supports(operation.kind, op.dtype, TENON_REDUCE_SUM)) {
-        part.reduction = TENON_REDUCE_SUM;
-        part.scale = (op.scale == 0 ? 1 : op.scale) / size();
-        return IssueAs(operation, operation.kind, part, tag);
-      }
-      if (!Supports(TENON_COLLECTIVE_REDUCE, op.dtype, op.reduction) ||
-          !Supports(TENON_COLLECTIVE_BROADCAST, op.dtype, 0))
-        return Missing(operation.kind, op);
-      TENON_TRY(IssueAs(operation, TENON_COLLECTIVE_REDUCE, part, tag));
-      part.send = op.receive;
-      part.reduction = 0;
-      part.scale = 0;
-      return IssueAs(operation, TENON_COLLECTIVE_BROADCAST, part, tag);
-    }
-    case TENON_COLLECTIVE_BROADCAST: {
-      if (!Supports(TENON_COLLECTIVE_SEND, op.dtype, 0) || !Supports(TENON_COLLECTIVE_RECV, op.dtype, 0))
-        return Missing(operation.kind, op);
-      part.peer = op.root;
-      if (rank() != op.root) return IssueAs(operation, TENON_COLLECTIVE_RECV, part, tag);
-      const std::uint64_t sequence = sequence_;
-      for (part.peer = 0; part.peer < size(); ++part.peer) {
-        if (part.peer == op.root) continue;
-        sequence_ = sequence;  // one number on every rank
-        TENON_TRY(IssueAs(operation, TENON_COLLECTIVE_SEND, part, tag));
-      }
-      return {};
-    }
-    case TENON_COLLECTIVE_ALL_GATHER: {
-      if (!Supports(TENON_COLLECTIVE_BROADCAST, op.dtype, 0)) return Missing(operation.kind, op);
-      for (part.root = 0; part.root < size(); ++part.root) {
-        part.receive = op.receive + part.root * op.count;
-        part.send = part.root == rank() ? op.send : part.receive;
-        TENON_TRY(IssueAs(operation, TENON_COLLECTIVE_BROADCAST, part, tag));
-      }
-      return {};
-    }
-    default: {
-      operation.staging.assign(sizeof(std::int32_t), 0);
-      part.send = part.receive = AddressOf(operation.staging.data());
-      part.count = 1;
-      part.dtype = TENON_DTYPE_I32;
-      part.reduction = TENON_REDUCE_MAX;
-      if (stream_ || !Supports(TENON_COLLECTIVE_ALL_REDUCE, part.dtype, part.reduction))
-        return Missing(operation.kind, op);
-      return IssueAs(operation, TENON_COLLECTIVE_ALL_REDUCE, part, tag);
-    }
-  }
-}
-
-Status Communicator::Missing(std::uint32_t kind, const tenon_collective_op& op) const {
-  const std::string what = kind == TENON_COLLECTIVE_BARRIER
-                               ? std::string(KindName(kind))
-                               : fmt::format("{} of {}", KindName(kind), ::tenon::NameOf(static_cast<DType>(op.dtype)));
-  return Error(Code::kUnimplemented,
-               "Plugin {} has no {} in memory of kind '{}', nor what it could be made of. Name another plugin with "
-               "'parallel.comm'.",
-               plugin_.id, what, kind_);
 }
 
 // --- completion -----------------------------------------------------------------------------------------------------
@@ -474,7 +308,7 @@ Status Communicator::Finish(Operation& operation) {
 }
 
 std::string Communicator::NameOf(const Operation& operation) const {
-  std::string name(KindName(operation.kind));
+  std::string name(CollectiveName(operation.kind));
   if (operation.bytes > 0) {
     name += fmt::format(" of {} {}", operation.op.count, ::tenon::NameOf(static_cast<DType>(operation.op.dtype)));
   }

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/comm/collective_plugin.h"
+#include "core/comm/comm_buffer.h"
 #include "core/comm/rank.h"
 #include "core/device/side_stream.h"
 #include "core/plugin/completion.h"
@@ -25,18 +27,6 @@
 namespace tenon {
 
 class Device;
-class PluginRegistry;
-
-// A plugin that offers collectives; lives as long as the registry.
-struct CollectivePlugin {
-  tenon_plugin* instance = nullptr;
-  const tenon_collective_vtable* table = nullptr;
-  std::string id, version;
-  std::string abi;  // "1.0"
-};
-
-// The plugin of `parallel.comm`: "auto", a plugin id or a file name. UNAVAILABLE with the reasons when there is none.
-Result<CollectivePlugin> FindCollective(PluginRegistry& registry, const std::string& name);
 
 enum class Reduction : std::uint32_t {
   kSum = TENON_REDUCE_SUM,
@@ -62,32 +52,6 @@ struct CommCounts {
   std::map<std::string, std::int64_t> emulated;  // by operation that the plugin lacks
   std::int64_t wait_ns = 0;                      // in Wait
   std::int64_t flight_ns = 0;                    // from the start of each operation to its end
-};
-
-// Memory in which a communicator is fastest (the buffer hook of its plugin); freed with the object, which must not outlive
-// the communicator.
-class CommBuffer {
- public:
-  CommBuffer() = default;
-  CommBuffer(CommBuffer&& other) noexcept { *this = std::move(other); }
-  CommBuffer& operator=(CommBuffer&& other) noexcept;
-  CommBuffer(const CommBuffer&) = delete;
-  CommBuffer& operator=(const CommBuffer&) = delete;
-  ~CommBuffer();
-  // Where this rank writes what is to be reduced, and where the result appears: `bytes` each. In a block that all ranks of
-  // the node map the result is there once, for all to read; it stays until all ranks have started the next reduction.
-  std::uint64_t send() const { return send_; }
-  std::uint64_t receive() const { return receive_; }
-  std::int64_t bytes() const { return bytes_; }
-  bool shared() const { return send_ != receive_; }
-
- private:
-  friend class Communicator;
-  const tenon_collective_vtable* table_ = nullptr;
-  tenon_comm* comm_ = nullptr;
-  tenon_comm_buffer* handle_ = nullptr;
-  std::uint64_t send_ = 0, receive_ = 0;
-  std::int64_t bytes_ = 0;
 };
 
 // Collective operations of the ranks of a run over one plugin. All ranks call the same operations in the same order; what
@@ -142,8 +106,8 @@ class Communicator {
   // Returns when all ranks have called it.
   Status Barrier();
 
-  // Memory of the buffer hook, zero, aligned to 64 bytes; nothing where the plugin offers none that the device can use. All ranks call it with
-  // the same size, and all get one or none.
+  // Memory of the buffer hook, zero, aligned to 64 bytes; nothing where the plugin offers none that the device can use.
+  // All ranks call it with the same size, and all get one or none.
   Result<std::optional<CommBuffer>> AllocateBuffer(std::int64_t bytes);
 
   // Ends pending and later operations on this rank with `cause`; the first call wins. Never waits.
