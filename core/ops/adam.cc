@@ -2,35 +2,13 @@
 
 #include <cmath>
 
-#include "core/ops/optimizer.h"
+#include "core/ops/moments.h"
 
 namespace tenon {
 namespace {
 
-constexpr OptimizerGroups kGroups{.scalars = 2, .updated = 3};
-
-Status Infer(InferContext& context) {
-  for (const char* name : {"beta1", "beta2"}) {
-    const double beta = context.attrs().Float(name);
-    TENON_INVALID_IF(!(beta >= 0 && beta < 1), "{} is {}; it must be in [0, 1).", name, beta);
-  }
-  return InferOptimizer(context, kGroups, {"parameter", "first moment", "second moment", "gradient"});
-}
-
-struct Settings {
-  double lr, beta1, beta2, epsilon, weight_decay;
-  double correction1, correction2;  // 1 - beta1^t, sqrt(1 - beta2^t)
-  bool decoupled;
-};
-
 template <class T>
-struct Slots {
-  const T *w, *m, *v, *g;
-  T *w_out, *m_out, *v_out;
-};
-
-template <class T>
-void Update(const Settings& s, std::int64_t n, const Slots<T>& t) {
+void Update(const MomentSettings& s, std::int64_t n, const MomentSlots<T>& t, bool decoupled) {
   using A = Accumulator<T>;
   const A beta1 = static_cast<A>(s.beta1), beta2 = static_cast<A>(s.beta2), epsilon = static_cast<A>(s.epsilon);
   const A decay = static_cast<A>(s.weight_decay), shrink = static_cast<A>(1 - s.lr * s.weight_decay);
@@ -38,7 +16,7 @@ void Update(const Settings& s, std::int64_t n, const Slots<T>& t) {
   const A step = static_cast<A>(s.lr / s.correction1), correction2 = static_cast<A>(s.correction2);
   for (std::int64_t i = 0; i < n; ++i) {
     A w = static_cast<A>(t.w[i]), g = static_cast<A>(t.g[i]);
-    if (s.decoupled) {
+    if (decoupled) {
       w *= shrink;
     } else {
       g += decay * w;
@@ -53,46 +31,10 @@ void Update(const Settings& s, std::int64_t n, const Slots<T>& t) {
 
 }  // namespace
 
-void DefineAdam(OpRegistry& ops, const char* type, double default_decay, ReferenceFn reference) {
-  ops.DefineTenon(type)
-      .Input("lr", {DType::kF32}, "lr")
-      .Input("step", {DType::kI64}, "step")
-      .VariadicInput("tensors", kFloatingTypes, "")
-      .VariadicOutput("updated")
-      .UpdatesInputs(2)
-      .Attr("beta1", 0.9)
-      .Attr("beta2", 0.999)
-      .Attr("epsilon", 1e-8)
-      .Attr("weight_decay", default_decay)
-      .RequiredAttr("count", AttrType::kInt)
-      .NoGradient()
-      .Infer(Infer)
-      .Reference(std::move(reference));
-}
-
 Status UpdateAdam(const ReferenceArgs& args, bool decoupled) {
-  const std::int64_t count = args.attrs.Int("count"), step = *args.inputs[1].data<std::int64_t>();
-  TENON_INVALID_IF(step < 1, "The step of an optimiser counts from 1; it is {}.", step);
-  Settings s{ScalarInput(args, 0),
-             args.attrs.Float("beta1"),
-             args.attrs.Float("beta2"),
-             args.attrs.Float("epsilon"),
-             args.attrs.Float("weight_decay"),
-             0,
-             0,
-             decoupled};
-  s.correction1 = 1 - std::pow(s.beta1, static_cast<double>(step));
-  s.correction2 = std::sqrt(1 - std::pow(s.beta2, static_cast<double>(step)));
-  for (std::int64_t k = 0; k < count; ++k) {
-    const auto in = [&](int group) -> const Tensor& { return args.inputs[kGroups.Input(group, k, count)]; };
-    const auto out = [&](int group) -> Tensor& { return args.outputs[static_cast<std::size_t>(group * count + k)]; };
-    ForFloating(in(0).dtype(), [&]<class T>() {
-      Update<T>(s, in(0).elements(),
-                {in(0).template data<T>(), in(1).template data<T>(), in(2).template data<T>(), in(3).template data<T>(),
-                 out(0).template data<T>(), out(1).template data<T>(), out(2).template data<T>()});
-    });
-  }
-  return {};
+  return UpdateMoments(args, [decoupled]<class T>(const MomentSettings& s, std::int64_t n, const MomentSlots<T>& t) {
+    Update(s, n, t, decoupled);
+  });
 }
 
 }  // namespace tenon

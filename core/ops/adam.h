@@ -4,11 +4,8 @@
 
 namespace tenon {
 
-// What Adam and AdamW share; builtin/adam.cc and builtin/adam_w.cc state the formulas.
-
-void DefineAdam(OpRegistry& ops, const char* type, double default_decay, ReferenceFn reference);
-
-// `decoupled`: weight decay shrinks the parameters themselves (AdamW) instead of entering the gradient (Adam).
+// The step of Adam and AdamW; builtin/adam.cc and builtin/adam_w.cc state the formulas. `decoupled`: weight decay shrinks the
+// parameters themselves (AdamW) instead of entering the gradient (Adam).
 Status UpdateAdam(const ReferenceArgs& args, bool decoupled);
 
 }  // namespace tenon

@@ -5,12 +5,13 @@
 // Inputs: lr f32 scalar, step i64 scalar, then `count` parameters, m, v and gradients; outputs: parameters, m, v, updated
 // where they lie. Semantics of torch.optim.Adam. Source: Kingma and Ba 2015, algorithm 1.
 #include "core/ops/adam.h"
+#include "core/ops/moments.h"
 
 namespace tenon {
 
 void DefineOp_adam(OpRegistry& ops) {
-  DefineAdam(ops, "Adam", /*default_decay=*/0.0,
-             [](const ReferenceArgs& args) { return UpdateAdam(args, /*decoupled=*/false); });
+  DefineMoments(ops, "Adam", /*epsilon=*/1e-8, /*weight_decay=*/0.0,
+                [](const ReferenceArgs& args) { return UpdateAdam(args, /*decoupled=*/false); });
 }
 
 }  // namespace tenon

@@ -5,12 +5,13 @@
 // Inputs: lr f32 scalar, step i64 scalar, then `count` parameters, m, v and gradients; outputs: parameters, m, v, updated
 // where they lie. Semantics of torch.optim.AdamW. Source: Loshchilov and Hutter 2019, algorithm 2.
 #include "core/ops/adam.h"
+#include "core/ops/moments.h"
 
 namespace tenon {
 
 void DefineOp_adam_w(OpRegistry& ops) {
-  DefineAdam(ops, "AdamW", /*default_decay=*/0.01,
-             [](const ReferenceArgs& args) { return UpdateAdam(args, /*decoupled=*/true); });
+  DefineMoments(ops, "AdamW", /*epsilon=*/1e-8, /*weight_decay=*/0.01,
+                [](const ReferenceArgs& args) { return UpdateAdam(args, /*decoupled=*/true); });
 }
 
 }  // namespace tenon
