@@ -33,6 +33,12 @@ Result<std::array<PadAxis, kMaxRank>> PadAxes(const std::vector<std::int64_t>& p
   return out;
 }
 
+std::vector<std::int64_t> IntsOf(const ReferenceArgs& args, std::size_t i) {
+  if (!args.has(i)) return {};
+  const Tensor wide = Cast(args.inputs[i], DType::kI64);
+  return {wide.values<std::int64_t>().begin(), wide.values<std::int64_t>().end()};
+}
+
 std::int64_t PadSource(std::int64_t o, std::int64_t begin, std::int64_t extent, PadMode mode) {
   const std::int64_t p = o - begin;
   if (p >= 0 && p < extent) return p;

@@ -23,6 +23,9 @@ Result<PadMode> PadModeOf(const std::string& text);
 Result<std::array<PadAxis, kMaxRank>> PadAxes(const std::vector<std::int64_t>& pads,
                                               const std::vector<std::int64_t>& axes, int rank);
 
+// Input i of a node, integers of any width; none where it is absent.
+std::vector<std::int64_t> IntsOf(const ReferenceArgs& args, std::size_t i);
+
 // Source element of output element o along an axis of extent `extent` (above 0), or -1: the constant.
 std::int64_t PadSource(std::int64_t o, std::int64_t begin, std::int64_t extent, PadMode mode);
 

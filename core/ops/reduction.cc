@@ -101,4 +101,11 @@ Value SpreadOverInput(GradBuilder& builder, const GradArgs& args, Value value) {
   return builder.Op("Expand", {kept, builder.Ints(shape.dims())});
 }
 
+Status ShareAmongBest(GradBuilder& builder, GradArgs& args) {
+  if (!args.wants(0)) return {};
+  args.input_grads[0] = builder.TenonOp("ReduceMaxGrad", {KeptForm(builder, args, args.output_grads[0]), args.inputs[0],
+                                                          KeptForm(builder, args, args.outputs[0])});
+  return {};
+}
+
 }  // namespace tenon

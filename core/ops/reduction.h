@@ -42,4 +42,7 @@ Value KeptForm(GradBuilder& builder, const GradArgs& args, Value value);
 // `value`, which has the shape of the node's output, spread over the shape of the node's input: the gradient of a sum.
 Value SpreadOverInput(GradBuilder& builder, const GradArgs& args, Value value);
 
+// The gradient of ReduceMax and ReduceMin: dX = dY shared evenly among the elements that equal the result.
+Status ShareAmongBest(GradBuilder& builder, GradArgs& args);
+
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/ops/elementwise.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -58,6 +59,19 @@ inline Status InferSoftmax(InferContext& context, bool flattened) {
   const std::int64_t axis = context.attrs().Int("axis");
   if (!flattened || axis != rank) TENON_TRY(NormalizeAxis(axis, rank));
   return InferSameAsFirst(context);
+}
+
+// Of the gradients, whose attribute tells which form of Softmax they belong to.
+inline bool IsFlattened(const Attributes& attrs) { return attrs.Int("flattened") != 0; }
+
+inline Status InferSoftmaxGrad(InferContext& context) {
+  TENON_TRY(InferSoftmax(context, IsFlattened(context.attrs())));
+  return InferSameShapes(context);
+}
+
+inline Value SumAlong(GradBuilder& b, Value x, std::int64_t axis) {
+  const std::int64_t axes[] = {axis};
+  return b.Op("ReduceSum", {x, b.Ints(axes)});
 }
 
 // The greatest value, NaN if there is one.

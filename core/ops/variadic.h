@@ -27,4 +27,15 @@ void FoldVariadic(const ReferenceArgs& args, Fold fold, Finish finish) {
   for (std::size_t i = 0; i < values.size(); ++i) out.data<T>()[i] = static_cast<T>(finish(values[i]));
 }
 
+// The gradient of Max and Min: dY goes to the inputs that equal the result, shared evenly.
+inline Status ShareAmongEqual(GradBuilder& b, GradArgs& args) {
+  std::vector<Value> inputs{args.output_grads[0], args.outputs[0]};
+  inputs.insert(inputs.end(), args.inputs.begin(), args.inputs.end());
+  const auto grads = b.Apply("tenon", "MaxGrad", inputs, {}, static_cast<int>(args.inputs.size()));
+  for (std::size_t i = 0; i < args.inputs.size(); ++i) {
+    if (args.wants(i)) args.input_grads[i] = b.SumToShape(grads[i], b.type(args.inputs[i]).shape);
+  }
+  return {};
+}
+
 }  // namespace tenon

@@ -1,20 +1,12 @@
 // tenon.LogSoftmaxGrad(dY, Y; axis, flattened) = dY - exp(Y) * sum of dY, sums along axis (flattened = 1: over all dims
 // from axis on); Y is the output of LogSoftmax.
-#include "core/ops/elementwise.h"
 #include "core/ops/softmax.h"
 
 namespace tenon {
 namespace {
 
-bool Flattened(const Attributes& attrs) { return attrs.Int("flattened") != 0; }
-
-Status Infer(InferContext& context) {
-  TENON_TRY(InferSoftmax(context, Flattened(context.attrs())));
-  return InferSameShapes(context);
-}
-
 Status Reference(const ReferenceArgs& args) {
-  TENON_ASSIGN(const SoftmaxRows rows, SoftmaxRowsOf(args.attrs, args.inputs[0].shape(), Flattened(args.attrs)));
+  TENON_ASSIGN(const SoftmaxRows rows, SoftmaxRowsOf(args.attrs, args.inputs[0].shape(), IsFlattened(args.attrs)));
   ForFloating(args.inputs[0].dtype(), [&]<class T>() {
     using A = Accumulator<T>;
     rows.EachPair(args.inputs[0].data<T>(), args.inputs[1].data<T>(), args.outputs[0].data<T>(),
@@ -27,15 +19,10 @@ Status Reference(const ReferenceArgs& args) {
   return {};
 }
 
-Value SumAlong(GradBuilder& b, Value x, std::int64_t axis) {
-  const std::int64_t axes[] = {axis};
-  return b.Op("ReduceSum", {x, b.Ints(axes)});
-}
-
 // With p = exp(Y): dY gets U - sum(U p), Y gets -U p sum(dY).
 Status Gradient(GradBuilder& b, GradArgs& args) {
   const Value u = args.output_grads[0];
-  TENON_INVALID_IF(Flattened(args.attrs), "The second gradient of LogSoftmax is defined for opset 13 and later.");
+  TENON_INVALID_IF(IsFlattened(args.attrs), "The second gradient of LogSoftmax is defined for opset 13 and later.");
   const std::int64_t axis = args.attrs.Int("axis");
   const Value up = b.Mul(u, b.Op("Exp", {args.inputs[1]}));
   if (args.wants(0)) args.input_grads[0] = b.Sub(u, SumAlong(b, up, axis));
@@ -54,7 +41,7 @@ void DefineOp_log_softmax_grad(OpRegistry& ops) {
       .Attr("flattened", 0)
       .InPlace(0, 0)
       .InPlace(0, 1)
-      .Infer(Infer)
+      .Infer(InferSoftmaxGrad)
       .Reference(Reference)
       .Gradient(Gradient);
 }

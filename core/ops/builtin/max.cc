@@ -13,17 +13,6 @@ Status Reference(const ReferenceArgs& args) {
   return {};
 }
 
-// dY goes to the inputs that equal the result, shared evenly.
-Status Gradient(GradBuilder& b, GradArgs& args) {
-  std::vector<Value> inputs{args.output_grads[0], args.outputs[0]};
-  inputs.insert(inputs.end(), args.inputs.begin(), args.inputs.end());
-  const auto grads = b.Apply("tenon", "MaxGrad", inputs, {}, static_cast<int>(args.inputs.size()));
-  for (std::size_t i = 0; i < args.inputs.size(); ++i) {
-    if (args.wants(i)) args.input_grads[i] = b.SumToShape(grads[i], b.type(args.inputs[i]).shape);
-  }
-  return {};
-}
-
 }  // namespace
 
 void DefineOp_max(OpRegistry& ops) {
@@ -35,7 +24,7 @@ void DefineOp_max(OpRegistry& ops) {
       .InPlace(0, 0)
       .Infer(InferBroadcast)
       .Reference(Reference)
-      .Gradient(Gradient);
+      .Gradient(ShareAmongEqual);
 }
 
 }  // namespace tenon

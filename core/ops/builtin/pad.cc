@@ -58,12 +58,6 @@ void Fill(const Tensor& x, const std::array<PadAxis, kMaxRank>& pad, PadMode mod
   }
 }
 
-std::vector<std::int64_t> IntsOf(const ReferenceArgs& args, std::size_t i) {
-  if (!args.has(i)) return {};
-  const Tensor wide = Cast(args.inputs[i], DType::kI64);
-  return {wide.values<std::int64_t>().begin(), wide.values<std::int64_t>().end()};
-}
-
 Status FromInputs(const ReferenceArgs& args) {
   const Tensor& x = args.inputs[0];
   TENON_ASSIGN(const PadMode mode, PadModeOf(args.attrs.Text("mode")));

@@ -39,12 +39,6 @@ void Scatter(const Tensor& dy, const std::array<PadAxis, kMaxRank>& pad, PadMode
   for (std::size_t i = 0; i < sums.size(); ++i) dx.data<T>()[i] = static_cast<T>(sums[i]);
 }
 
-std::vector<std::int64_t> IntsOf(const ReferenceArgs& args, std::size_t i) {
-  if (!args.has(i)) return {};
-  const Tensor wide = Cast(args.inputs[i], DType::kI64);
-  return {wide.values<std::int64_t>().begin(), wide.values<std::int64_t>().end()};
-}
-
 Status Reference(const ReferenceArgs& args) {
   Tensor& dx = args.outputs[0];
   TENON_ASSIGN(const PadMode mode, PadModeOf(args.attrs.Text("mode")));

@@ -31,18 +31,10 @@ Status Min(const ReferenceArgs& args, const std::vector<int>& axes) {
   return {};
 }
 
-// dX = dY shared evenly among the elements that equal the result: what ReduceMaxGrad does.
-Status Gradient(GradBuilder& b, GradArgs& args) {
-  if (!args.wants(0)) return {};
-  args.input_grads[0] = b.TenonOp(
-      "ReduceMaxGrad", {KeptForm(b, args, args.output_grads[0]), args.inputs[0], KeptForm(b, args, args.outputs[0])});
-  return {};
-}
-
 }  // namespace
 
 void DefineOp_reduce_min(OpRegistry& ops) {
-  DefineReduction(ops, "ReduceMin", kAllTypes, 18, Min, Gradient, LowPrecision::kFollows);
+  DefineReduction(ops, "ReduceMin", kAllTypes, 18, Min, ShareAmongBest, LowPrecision::kFollows);
 }
 
 }  // namespace tenon
