@@ -63,13 +63,9 @@ class Loader {
   Loader& operator=(const Loader&) = delete;
 
   std::int64_t batch() const { return options_.batch; }
-  std::int64_t samples_per_epoch() const {
-    return plan_.samples();
-  }  // that this rank sees, without those of a dropped batch
+  // Those that this rank sees, without those of a dropped batch.
+  std::int64_t samples_per_epoch() const { return plan_.samples(); }
   std::int64_t steps_per_epoch() const { return plan_.steps(); }
-
-  // In batch `step` of the epoch started.
-  std::int64_t samples_of(std::int64_t step) const { return static_cast<std::int64_t>(plan_.Indices(step).size()); }
 
   // Begins `epoch` (>= 0) at batch `step` (0 <= step <= steps_per_epoch()); what is left of another epoch is dropped.
   Status Start(std::int64_t epoch, std::int64_t step = 0);

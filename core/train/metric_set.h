@@ -52,7 +52,6 @@ class MetricSet {
   // Takes such sums in place of its own. INTERNAL when there are more or fewer than Sums() has.
   Status SetSums(std::span<const double> sums);
 
-  bool has_matrix() const { return wants_matrix_; }
   const ConfusionMatrix& matrix() const { return matrix_; }
 
  private:

@@ -13,7 +13,6 @@ class StepTimes {
  public:
   void Add(double milliseconds);
   std::int64_t count() const { return count_; }
-  double total_ms() const { return total_ms_; }
   // The duration that the fraction `q` of all stays below, to 1 %; nullopt when there is none.
   std::optional<double> Quantile(double q) const;
   std::optional<double> Mean() const;

@@ -164,7 +164,6 @@ void KernelRun::Describe() {
 }
 
 const tenon_kernel_query& KernelRun::query() { return query_; }
-const tenon_plan_args& KernelRun::plan_args() { return plan_args_; }
 
 std::uint32_t KernelRun::Supports(std::string* reason) {
   exec::ReasonCatcher catcher;

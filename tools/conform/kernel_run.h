@@ -84,7 +84,6 @@ class KernelRun {
   tenon_kernel* kernel() const { return kernel_; }
   const tenon_plan_result& plan() const { return plan_; }
   const tenon_kernel_query& query();
-  const tenon_plan_args& plan_args();
   const tenon_kernel_vtable& table() const { return table_; }
   std::string last_error() const { return std::string(error_.message_text()); }
 
