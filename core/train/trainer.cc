@@ -21,8 +21,6 @@
 namespace tenon {
 namespace {
 
-double Milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
-
 // A data file, output folder or checkpoint that cannot be used is wrong input, whatever the system calls the cause; a full
 // disk or memory is a failure.
 Status AsInputError(Status status) {

@@ -31,6 +31,8 @@
 
 namespace tenon {
 
+inline double Milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
+
 // One run of the trainer, from its file to its summary. The parts stand in trainer.cc (start, evaluations, checkpoints, end)
 // and training_steps.cc (epochs and steps). Main thread.
 class TrainingRun {

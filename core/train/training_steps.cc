@@ -8,12 +8,6 @@
 #include "core/train/training_run.h"
 
 namespace tenon {
-namespace {
-
-double Milliseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-6; }
-
-}  // namespace
-
 Status TrainingRun::TrainEpochs() {
   // A checkpoint at the end of an epoch stands at the start of the next one; an early stop wants each evaluation.
   if (at_.step_in_epoch >= per_epoch_ && !Stopped()) {
