@@ -1,25 +1,22 @@
 #include "tools/tenon/plugin_facts.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/platform/file_identity.h"
-#include "core/platform/process.h"
 #include "core/plugin/error_sink.h"
 #include "core/plugin/plugin_library.h"
 #include "core/plugin/plugin_message.h"
 #include "core/plugin/plugin_precheck.h"
+#include "tools/tenon/plugin_child.h"
 
 namespace tenon {
 namespace {
 
 using nlohmann::json;
-
-constexpr int kTimeoutMs = 60000;
 
 json NoteFacts(const PluginNote& note) {
   return {{"abi", fmt::format("{}.{}", note.abi_major, note.abi_minor)},
@@ -91,26 +88,12 @@ json OpenedFacts(const PluginLibrary& library) {
   return facts;
 }
 
-void WriteAll(int descriptor, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t wrote = ::write(descriptor, text.data() + done, text.size() - done);
-    if (wrote <= 0) return;
-    done += static_cast<std::size_t>(wrote);
-  }
-}
-
 // In the child: what the opened library says, or why it is closed.
 json OpenAndDescribe(const PluginPrecheck& plugin) {
   std::vector<std::string> changes;
   const auto library = PluginLibrary::Open(plugin, &changes);
   if (!library.ok()) return {{"closed", library.status().message()}};
   return OpenedFacts(**library);
-}
-
-std::string EndOf(const ChildResult& child) {
-  if (child.timed_out) return fmt::format("did not return within {} seconds", kTimeoutMs / 1000);
-  if (child.signal != 0) return fmt::format("ended the process with {}", SignalName(child.signal));
-  return fmt::format("ended the process with exit code {}", child.exit_code);
 }
 
 }  // namespace
@@ -127,19 +110,15 @@ Result<json> PluginFacts(const std::string& file) {
     facts["closed"] = plugin.status.message();
     return facts;
   }
-  TENON_ASSIGN(const ChildResult child, RunInChild(
-                                            [&plugin](int descriptor) {
-                                              WriteAll(descriptor, OpenAndDescribe(plugin).dump());
-                                              return 0;
-                                            },
-                                            kTimeoutMs));
-  json opened = json::parse(child.output, nullptr, /*allow_exceptions=*/false);
-  if (child.exited && child.exit_code == 0 && opened.is_object()) {
+  TENON_ASSIGN(const PluginAnswer answer, AskInChild([&plugin] { return OpenAndDescribe(plugin).dump(); }));
+  json opened = json::parse(answer.text, nullptr, /*allow_exceptions=*/false);
+  if (opened.is_object()) {
     facts.update(opened);
   } else {
-    facts["closed"] = PluginError(PluginMessage::kCrashed, plugin.file_name(),
-                                  "{} when it was opened. Report it to the vendor of {}.", EndOf(child), plugin.note.id)
-                          .message();
+    facts["closed"] =
+        PluginError(PluginMessage::kCrashed, plugin.file_name(),
+                    "{} when it was opened. Report it to the vendor of {}.", answer.failure, plugin.note.id)
+            .message();
   }
   return facts;
 }
