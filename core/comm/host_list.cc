@@ -1,5 +1,5 @@
-#include <charconv>
 
+#include "core/base/number.h"
 #include "core/comm/rank.h"
 
 namespace tenon {
@@ -22,23 +22,17 @@ std::vector<std::string_view> Items(std::string_view text) {
   return items;
 }
 
-bool ReadNumber(std::string_view digits, std::uint32_t& number) {
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc() && end == digits.data() + digits.size();
-}
-
 // "1-3" or "07" between brackets; zeros in front keep the width.
 Status AddRange(std::string_view range, std::string_view before, std::string_view after,
                 std::vector<std::string>& hosts) {
   const std::size_t dash = range.find('-');
   const std::string_view first_text = range.substr(0, dash);
   const std::string_view last_text = dash == std::string_view::npos ? first_text : range.substr(dash + 1);
-  std::uint32_t first = 0, last = 0;
-  if (!ReadNumber(first_text, first) || !ReadNumber(last_text, last) || last < first)
-    return InvalidArgument("'{}' is not a number or a range of numbers.", range);
-  if (hosts.size() + (last - first) >= kMostHosts)
+  const auto first = ParseNumber<std::uint32_t>(first_text), last = ParseNumber<std::uint32_t>(last_text);
+  if (!first || !last || *last < *first) return InvalidArgument("'{}' is not a number or a range of numbers.", range);
+  if (hosts.size() + (*last - *first) >= kMostHosts)
     return InvalidArgument("The range '{}' leads to more than {} hosts.", range, kMostHosts);
-  for (std::uint32_t number = first; number <= last; ++number)
+  for (std::uint32_t number = *first; number <= *last; ++number)
     hosts.push_back(fmt::format("{}{:0{}}{}", before, number, first_text.size(), after));
   return Status();
 }

@@ -1,12 +1,12 @@
 #include "core/comm/rank.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "configs/compat/launchers.h"
 #include "core/base/env.h"
 #include "core/base/host_name.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/comm/job_starter.h"
 #include "core/comm/slurm_step.h"
@@ -35,12 +35,10 @@ std::optional<Setting> Find(const Variables& variables, std::string_view names) 
 }
 
 Result<std::uint32_t> Number(const Setting& setting, std::uint32_t least, std::uint32_t most) {
-  std::uint32_t number = 0;
-  const char* last = setting.text.data() + setting.text.size();
-  const auto [end, error] = std::from_chars(setting.text.data(), last, number);
-  if (error != std::errc() || end != last || number < least || number > most)
+  const auto number = ParseNumber<std::uint32_t>(setting.text);
+  if (!number || *number < least || *number > most)
     return InvalidArgument("{}={} is not a whole number from {} to {}.", setting.variable, setting.text, least, most);
-  return number;
+  return *number;
 }
 
 // `fallback` when no variable of `names` is set.

@@ -1,11 +1,11 @@
 #include "core/comm/rendezvous_limits.h"
 
-#include <charconv>
 #include <optional>
 #include <string>
 
 #include "configs/compat/launchers.h"
 #include "core/base/env.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 
 namespace tenon {
@@ -16,11 +16,10 @@ Status ReadSeconds(const char* names, std::uint64_t& limit_ns) {
   for (const std::string& name : Split(names, ' ')) {
     const std::optional<std::string> text = GetEnv(name.c_str());
     if (!text || text->empty()) continue;
-    double seconds = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
-    if (error != std::errc() || end != text->data() + text->size() || seconds == 0 || seconds > 1e8)
+    const auto seconds = ParseNumber<double>(*text);
+    if (!seconds || *seconds == 0 || *seconds > 1e8)
       return InvalidArgument("{}={} is not a number of seconds.", name, *text);
-    limit_ns = seconds < 0 ? 0 : static_cast<std::uint64_t>(seconds * 1e9);
+    limit_ns = *seconds < 0 ? 0 : static_cast<std::uint64_t>(*seconds * 1e9);
     return Status();
   }
   return Status();

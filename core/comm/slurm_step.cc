@@ -3,11 +3,11 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-#include <charconv>
 #include <cstdio>
 #include <memory>
 
 #include "configs/compat/launchers.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 
 namespace tenon {
@@ -23,18 +23,19 @@ std::string FirstSet(const Variables& variables, std::string_view names, std::st
   return "";
 }
 
-bool ReadNumber(std::string_view digits, std::uint32_t& number) {
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc() && end == digits.data() + digits.size();
-}
-
 // "2(x4)": two tasks on each of four nodes.
-bool ReadTasks(std::string_view item, std::uint32_t& tasks, std::uint32_t& nodes) {
+struct TaskGroup {
+  std::uint32_t tasks = 0, nodes = 1;
+};
+std::optional<TaskGroup> ReadTasks(std::string_view item) {
   const std::size_t open = item.find("(x");
-  nodes = 1;
-  if (open == std::string_view::npos) return ReadNumber(item, tasks);
-  return item.back() == ')' && ReadNumber(item.substr(0, open), tasks) &&
-         ReadNumber(item.substr(open + 2, item.size() - open - 3), nodes);
+  const auto tasks = ParseNumber<std::uint32_t>(item.substr(0, open));
+  if (!tasks) return std::nullopt;
+  if (open == std::string_view::npos) return TaskGroup{*tasks, 1};
+  if (item.back() != ')') return std::nullopt;
+  const auto nodes = ParseNumber<std::uint32_t>(item.substr(open + 2, item.size() - open - 3));
+  if (!nodes) return std::nullopt;
+  return TaskGroup{*tasks, *nodes};
 }
 
 bool Resolves(const std::string& name) {
@@ -68,19 +69,18 @@ Result<std::uint32_t> SlurmTasksOfNode(const Variables& variables, std::uint32_t
   std::string variable;
   const std::string list = FirstSet(variables, compat::kStepTasksPerNode, &variable);
   if (list.empty()) return fallback;
-  std::uint32_t node = 0;
   const std::string node_text = FirstSet(variables, "SLURM_NODEID");
-  if (!node_text.empty() && !ReadNumber(node_text, node))
-    return InvalidArgument("SLURM_NODEID={} is not a whole number.", node_text);
+  const auto node = ParseNumber<std::uint32_t>(node_text.empty() ? "0" : node_text);
+  if (!node) return InvalidArgument("SLURM_NODEID={} is not a whole number.", node_text);
   std::uint64_t before = 0;
   for (const std::string& item : Split(list, ',')) {
-    std::uint32_t tasks = 0, nodes = 0;
-    if (!ReadTasks(item, tasks, nodes))
+    const auto group = ReadTasks(item);
+    if (!group)
       return InvalidArgument("{}={} does not list tasks per node: '{}' is not like 2 or 2(x4).", variable, list, item);
-    before += nodes;
-    if (node < before) return tasks;
+    before += group->nodes;
+    if (*node < before) return group->tasks;
   }
-  return InvalidArgument("{}={} lists {} nodes, and SLURM_NODEID is {}.", variable, list, before, node);
+  return InvalidArgument("{}={} lists {} nodes, and SLURM_NODEID is {}.", variable, list, before, *node);
 }
 
 Result<std::string> SlurmFirstHost(const Variables& variables) {

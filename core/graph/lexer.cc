@@ -1,8 +1,9 @@
 #include "core/graph/lexer.h"
 
 #include <cctype>
-#include <charconv>
 #include <limits>
+
+#include "core/base/number.h"
 
 namespace tenon::graph {
 namespace {
@@ -143,12 +144,10 @@ Result<std::string> Lexer::TakeText(std::string_view what) {
 }
 
 Result<std::int64_t> Lexer::TakeInt(std::string_view what) {
-  std::int64_t value = 0;
-  const char* end = token_.data() + token_.size();
-  const auto parsed = std::from_chars(token_.data(), end, value);
-  if (kind_ != Token::kNumber || parsed.ec != std::errc() || parsed.ptr != end) return Wrong(what);
+  const auto value = ParseNumber<std::int64_t>(token_);
+  if (kind_ != Token::kNumber || !value) return Wrong(what);
   TENON_TRY(Advance());
-  return value;
+  return *value;
 }
 
 namespace {
@@ -160,11 +159,7 @@ std::optional<double> Real(const std::string& text) {
   if (text == "inf" || text == "-inf")
     return negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
   if (text == "nan" || text == "-nan") return std::numeric_limits<double>::quiet_NaN();
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  return value;
+  return ParseNumber<double>(text);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/launch/launch_plan.h"
 
@@ -16,14 +16,10 @@ using CoreLists = std::vector<std::vector<int>>;
 Status AddCores(const std::string& flag, const std::string& range, const std::vector<int>& usable,
                 std::vector<int>& cores) {
   const std::vector<std::string> ends = Split(range, '-');
-  int first = 0, last = 0;
-  const auto read = [](const std::string& digits, int& number) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    return error == std::errc() && end == digits.data() + digits.size();
-  };
-  if (ends.size() > 2 || !read(ends.front(), first) || !read(ends.back(), last) || first > last || last > 100'000)
+  const auto first = ParseNumber<int>(ends.front()), last = ParseNumber<int>(ends.back());
+  if (ends.size() > 2 || !first || !last || *first > *last || *last > 100'000)
     return InvalidArgument("{}: '{}' is not a core or a range of cores such as 0-3.", flag, range);
-  for (int core = first; core <= last; ++core) {
+  for (int core = *first; core <= *last; ++core) {
     if (std::find(usable.begin(), usable.end(), core) == usable.end())
       return InvalidArgument("{}: core {} of '{}' is not one that this process may use ({} are).", flag, core, range,
                              usable.size());
@@ -39,16 +35,13 @@ Result<CoreLists> ReadLists(const std::string& flag, const std::string& text, st
     return InvalidArgument("{} '{}' is not True, False or JSON such as {{\"device0\": [\"0-3\"]}}.", flag, text);
   CoreLists lists(workers);
   for (const auto& [name, ranges] : document.items()) {
-    std::size_t index = 0;
-    const std::string_view digits = std::string_view(name).substr(std::min<std::size_t>(6, name.size()));
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (name.rfind("device", 0) != 0 || error != std::errc() || end != digits.data() + digits.size() ||
-        index >= workers)
+    const auto index = ParseNumber<std::size_t>(std::string_view(name).substr(std::min<std::size_t>(6, name.size())));
+    if (name.rfind("device", 0) != 0 || !index || *index >= workers)
       return InvalidArgument("{}: '{}' is not one of device0 to device{}.", flag, name, workers - 1);
     if (!ranges.is_array()) return InvalidArgument("{}: '{}' is not a list of ranges.", flag, name);
     for (const Json& range : ranges) {
       if (!range.is_string()) return InvalidArgument("{}: '{}' holds {}, which is not text.", flag, name, range.dump());
-      TENON_TRY(AddCores(flag, range.get<std::string>(), usable, lists[index]));
+      TENON_TRY(AddCores(flag, range.get<std::string>(), usable, lists[*index]));
     }
   }
   return lists;

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "core/base/host_name.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/platform/process.h"
 #include "core/platform/spawn.h"
@@ -153,14 +153,12 @@ Result<std::set<std::size_t>> TailedWorkers(const LaunchOptions& options) {
   std::set<std::size_t> tailed;
   const auto count = static_cast<std::size_t>(options.local_worker_num);
   for (const std::string& word : Split(options.tail_worker_log, ',')) {
-    std::int64_t index = 0;
-    const std::string_view digits = Trim(word);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (error != std::errc() || end != digits.data() + digits.size() || index < -1 || index >= options.local_worker_num)
+    const auto index = ParseNumber<std::int64_t>(Trim(word));
+    if (!index || *index < -1 || *index >= options.local_worker_num)
       return InvalidArgument("--tail_worker_log '{}': '{}' is not the local index of one of {} workers.",
                              options.tail_worker_log, word, options.local_worker_num);
-    if (index >= 0) tailed.insert(static_cast<std::size_t>(index));
-    if (index >= 0) continue;
+    if (*index >= 0) tailed.insert(static_cast<std::size_t>(*index));
+    if (*index >= 0) continue;
     for (std::size_t all = 0; all < count; ++all) tailed.insert(all);
   }
   return tailed;

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/base/log.h"
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/platform/process.h"
 #include "core/plugin/abi_trace.h"
@@ -22,10 +22,8 @@ bool SplitDevice(const std::string& text, std::string* kind, std::optional<std::
   const std::size_t colon = text.find(':');
   *kind = text.substr(0, colon);
   if (colon == std::string::npos) return !kind->empty();
-  const char* begin = text.data() + colon + 1;
-  const char* end = text.data() + text.size();
-  const std::from_chars_result parsed = std::from_chars(begin, end, index->emplace());
-  return !kind->empty() && begin != end && parsed.ec == std::errc() && parsed.ptr == end;
+  *index = ParseNumber<std::uint32_t>(std::string_view(text).substr(colon + 1));
+  return !kind->empty() && index->has_value();
 }
 
 bool Contains(const std::vector<std::string>& items, const std::string& item) {

@@ -1,23 +1,20 @@
 #include "core/train/checkpoint_folder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <tuple>
 
 #include "core/base/log.h"
+#include "core/base/number.h"
 #include "core/platform/atomic_file.h"
 
 namespace tenon {
 namespace {
 
-std::optional<std::int64_t> ParseNumber(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc() && end == text.data() + text.size() && !text.empty();
-  if (!whole || value < 0) return std::nullopt;
-  return value;
+std::optional<std::int64_t> ParseCount(std::string_view text) {
+  const auto value = ParseNumber<std::int64_t>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 // "<name>-<epoch>_<step>.<format>"; nullopt for any other name.
@@ -27,8 +24,8 @@ std::optional<CheckpointFile> ParseName(std::string_view file, std::string_view 
   const std::string_view position = file.substr(name.size() + 1, file.rfind('.') - name.size() - 1);
   const std::size_t line = position.find('_');
   if (line == std::string_view::npos) return std::nullopt;
-  const std::optional<std::int64_t> epoch = ParseNumber(position.substr(0, line));
-  const std::optional<std::int64_t> step = ParseNumber(position.substr(line + 1));
+  const std::optional<std::int64_t> epoch = ParseCount(position.substr(0, line));
+  const std::optional<std::int64_t> step = ParseCount(position.substr(line + 1));
   if (!epoch || !step) return std::nullopt;
   return CheckpointFile{"", *epoch, *step};
 }

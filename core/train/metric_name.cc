@@ -1,7 +1,8 @@
 #include "core/train/metric_name.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "core/base/number.h"
 
 namespace tenon {
 namespace {
@@ -25,12 +26,9 @@ std::string MetricNames() {
 
 std::optional<std::int64_t> TopKOf(const std::string& name) {
   if (!name.starts_with(kTop)) return std::nullopt;
-  std::int64_t k = 0;
-  const char* begin = name.data() + kTop.size();
-  const char* end = name.data() + name.size();
-  const auto parsed = std::from_chars(begin, end, k);
-  if (parsed.ec != std::errc() || parsed.ptr != end || k < 1 || *begin == '0') return std::nullopt;
-  return k;
+  const std::string_view digits = std::string_view(name).substr(kTop.size());
+  const auto k = ParseNumber<std::int64_t>(digits);
+  return k && *k >= 1 && digits.front() != '0' ? k : std::nullopt;
 }
 
 bool LowerIsBetter(const std::string& name) {

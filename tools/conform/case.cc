@@ -2,8 +2,9 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
+
+#include "core/base/number.h"
 
 namespace tenon::conform {
 
@@ -22,11 +23,9 @@ const char* OutcomeName(Outcome outcome) {
 }
 
 const Case* FindCase(std::string_view text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  const auto number = ParseNumber<int>(text);
   for (const Case& candidate : Cases()) {
-    if (is_number ? candidate.number == number : text == candidate.name || text == candidate.id()) return &candidate;
+    if (number ? candidate.number == *number : text == candidate.name || text == candidate.id()) return &candidate;
   }
   return nullptr;
 }

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
+
+#include "core/base/number.h"
 
 namespace tenon::msopgen {
 namespace {
@@ -42,9 +43,10 @@ std::optional<JsonNode> Spelled(AttributeType type, const JsonNode& value) {
     return node;
   }
   if (type == AttributeType::kInt) {
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), node.whole);
-    if (text.empty() || end.ec != std::errc() || end.ptr != text.data() + text.size()) return std::nullopt;
+    const auto whole = ParseNumber<std::int64_t>(text);
+    if (!whole) return std::nullopt;
     node.kind = Kind::kInteger;
+    node.whole = *whole;
     node.number = static_cast<double>(node.whole);
     return node;
   }

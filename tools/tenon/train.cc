@@ -1,12 +1,12 @@
 #include "tools/tenon/train.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 
+#include "core/base/number.h"
 #include "core/base/text.h"
 #include "core/train/restart.h"
 #include "core/train/trainer.h"
@@ -19,14 +19,11 @@ Result<std::vector<std::int64_t>> ParseSeeds(const std::string& text) {
   std::vector<std::int64_t> seeds;
   TENON_INVALID_IF(Trim(text).empty(), "--repeat-seeds takes whole numbers such as 1,2,3; there is none.");
   for (const std::string& part : Split(text, ',')) {
-    const std::string_view word = Trim(part);
-    std::int64_t seed = 0;
-    const auto parsed = std::from_chars(word.data(), word.data() + word.size(), seed);
-    TENON_INVALID_IF(word.empty() || parsed.ec != std::errc() || parsed.ptr != word.data() + word.size() || seed < 0,
-                     "--repeat-seeds takes whole numbers such as 1,2,3; '{}' is none.", part);
-    TENON_INVALID_IF(std::find(seeds.begin(), seeds.end(), seed) != seeds.end(),
-                     "--repeat-seeds names the seed {} twice.", seed);
-    seeds.push_back(seed);
+    const auto seed = ParseNumber<std::int64_t>(Trim(part));
+    TENON_INVALID_IF(!seed || *seed < 0, "--repeat-seeds takes whole numbers such as 1,2,3; '{}' is none.", part);
+    TENON_INVALID_IF(std::find(seeds.begin(), seeds.end(), *seed) != seeds.end(),
+                     "--repeat-seeds names the seed {} twice.", *seed);
+    seeds.push_back(*seed);
   }
   return seeds;
 }
