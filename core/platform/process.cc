@@ -5,13 +5,14 @@
 #include <poll.h>
 #include <sched.h>
 #include <sys/auxv.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cinttypes>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -45,9 +46,15 @@ int UsableCores() {
 std::int64_t MachineMemory() { return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * std::int64_t{::sysconf(_SC_PAGESIZE)}; }
 
 std::int64_t PeakResidentMemory() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return std::int64_t{usage.ru_maxrss} * 1024;
+  // Not getrusage: it goes on from what the process had as another program, a launcher's say.
+  std::int64_t kilobytes = 0;
+  std::FILE* status = std::fopen("/proc/self/status", "re");
+  if (status == nullptr) return 0;
+  for (char line[256]; std::fgets(line, sizeof line, status) != nullptr;) {
+    if (std::sscanf(line, "VmHWM: %" SCNd64, &kilobytes) == 1) break;
+  }
+  std::fclose(status);
+  return kilobytes * 1024;
 }
 
 std::int64_t MonotonicNs() {

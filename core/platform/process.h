@@ -25,7 +25,7 @@ int UsableCores();
 
 // Bytes of main memory in the machine.
 std::int64_t MachineMemory();
-// The most that this process has had in main memory so far, in bytes.
+// The most that this process has had in main memory since its program started, in bytes; 0 where /proc does not tell.
 std::int64_t PeakResidentMemory();
 
 // Nanoseconds of a clock that never goes back.

@@ -39,7 +39,7 @@ struct ParallelConfig {
   std::optional<HookConfig> hook;
   SyncConfig sync;
   bool sync_batch_norm = false;
-  double timeout_s = 1800;             // of joining and of each collective
+  double timeout_s = 1800;             // of each collective operation
   std::int64_t straggler_every = 100;  // steps between two looks; 0: none
 };
 

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "core/platform/cpu_features.h"
 #include "core/platform/dynamic_library.h"
@@ -29,6 +31,22 @@ TEST(DynamicLibrary, FolderOfCodeIsThatOfItsFile) {
   EXPECT_TRUE(fs::exists(fs::path(libc) / "libc.so.6")) << libc;
   int on_stack = 0;
   EXPECT_EQ(FolderOfCode(&on_stack), "");
+}
+
+TEST(Process, PeakIsSmallAtStart) { EXPECT_LT(PeakResidentMemory(), 192 << 20); }
+
+TEST(Process, PeakDoesNotGoOnFromTheProgramBefore) {
+  const std::vector<char> large(256 << 20, 1);
+  ASSERT_GE(PeakResidentMemory(), static_cast<std::int64_t>(large.size()));
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string self = ExecutablePath();
+    execl(self.c_str(), self.c_str(), "--gtest_filter=Process.PeakIsSmallAtStart", nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Process, KnowsItself) {
