@@ -95,13 +95,13 @@ void BenchSplits(const Routines& r) {
     GemmArgs g;
     g.m = s.m, g.n = s.n, g.k = s.k, g.a = a.p, g.b = b.p, g.c = c.p;
     g.a_row = s.k, g.b_row = s.n, g.c_row = s.n;
-    Floats space(std::max(bf16->split_workspace(g, 1), r.gemm_workspace(g, 1)) / 4 + 16);
+    Floats space(std::max(bf16->products.split_workspace(g, 1), r.gemm_workspace(g, 1)) / 4 + 16);
     char name[128];
     const double flop = 2.0 * static_cast<double>(s.m * s.n * s.k);
     for (const bool split : {false, true}) {
       std::snprintf(name, sizeof name, "%s %ldx%ldx%ld", split ? "split gemm" : "exact gemm", static_cast<long>(s.m),
                     static_cast<long>(s.n), static_cast<long>(s.k));
-      Report(name, flop, [&] { (split ? bf16->split_gemm : r.gemm)(g, space.p, {}); });
+      Report(name, flop, [&] { (split ? bf16->products.split_gemm : r.gemm)(g, space.p, {}); });
     }
   }
 }
@@ -118,11 +118,11 @@ void BenchBf16(const Routines& r, int64_t batch, int64_t in, int64_t out) {
     tenon::cpu::GemmBf16Args g;
     g.m = m, g.n = n, g.k = k, g.a = a, g.b = b, g.c = result.data(), g.c_row = n;
     g.a_row = at ? 1 : k, g.a_col = at ? m : 1, g.b_row = bt ? 1 : n, g.b_col = bt ? k : 1;
-    Floats space(bf16->gemm_workspace(g, 1) / 4 + 16);
+    Floats space(bf16->products.gemm_workspace(g, 1) / 4 + 16);
     char name[128];
     std::snprintf(name, sizeof name, "bf16 gemm %s %ldx%ldx%ld", what, static_cast<long>(m), static_cast<long>(n),
                   static_cast<long>(k));
-    Report(name, 2.0 * static_cast<double>(m * n * k), [&] { bf16->gemm(g, space.p, {}); });
+    Report(name, 2.0 * static_cast<double>(m * n * k), [&] { bf16->products.gemm(g, space.p, {}); });
   };
   bench("forward", batch, out, in, x.data(), false, w.data(), true);
   bench("data", batch, in, out, y.data(), false, w.data(), false);

@@ -42,9 +42,8 @@ struct MaskBf16Args {
   float scale = 1.0f;
 };
 
-// The routines for processors that multiply bf16 (AVX-512 BF16); `workspace` as in Routines. Those for attention and
-// convolutions stand in the table of FindRoutines in place of the ones that multiply in float.
-struct Bf16Routines {
+// Products, on the vector registers or on the tile unit; `workspace` as in Routines.
+struct Bf16Products {
   int64_t (*gemm_workspace)(const GemmBf16Args&, int64_t threads);
   void (*gemm)(const GemmBf16Args&, float* workspace, const Parallel&);
   // Of f32 operands: each is the sum of two bf16 numbers, high and low, and high high + high low + low high is the
@@ -52,6 +51,12 @@ struct Bf16Routines {
   // infinity in an operand may give NaN.
   int64_t (*split_workspace)(const GemmArgs&, int64_t threads);
   void (*split_gemm)(const GemmArgs&, float* workspace, const Parallel&);
+};
+
+// The routines for processors that multiply bf16 (AVX-512 BF16). Those for attention and convolutions stand in the table of
+// FindRoutines in place of the ones that multiply in float.
+struct Bf16Routines {
+  Bf16Products products;
   void (*mask_gradient)(const MaskBf16Args&, const Parallel&);
   int64_t (*attention_workspace)(const AttentionArgsOf<Bf16>&, int64_t threads);
   void (*attention)(const AttentionForwardArgsOf<Bf16>&, float* workspace, const Parallel&);
@@ -63,7 +68,10 @@ struct Bf16Routines {
   void (*winograd_weights)(const WinogradWeightsArgsOf<Bf16>&, float* workspace, const Parallel&);
 };
 
-// Null where the processor has no such instructions.
+// Null where the processor has no such instructions. Its products are those of the tile unit (AMX) where there is one that gives the
+// results of the vector registers; asking for it costs the process some memory for each thread.
 const Bf16Routines* FindBf16Routines();
+// True where the products of FindBf16Routines run on the tile unit.
+bool MultipliesInTiles();
 
 }  // namespace tenon::cpu

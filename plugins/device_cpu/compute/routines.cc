@@ -4,6 +4,7 @@
 
 #include "plugins/device_cpu/compute/gemm_bf16.h"
 #include "plugins/device_cpu/compute/gemm_int8.h"
+#include "plugins/device_cpu/compute/tile_permission.h"
 
 namespace tenon::cpu {
 
@@ -29,6 +30,9 @@ extern const Int8Routines kInt8Routines;
 namespace avx512_bf16 {
 extern const Bf16Routines kBf16Routines;
 }
+namespace avx512_amx {
+extern const Bf16Products kTileProducts;
+}
 
 namespace {
 
@@ -40,6 +44,11 @@ bool HasAvx2() {
 bool HasAvx512() {
   return HasAvx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+bool HasAvx512Bf16() {
+  __builtin_cpu_init();
+  return HasAvx512() && __builtin_cpu_supports("avx512bf16");
 }
 
 // The table of AVX-512, with what this processor multiplies as bf16.
@@ -78,9 +87,20 @@ const Routines* FindRoutines(std::string_view isa) {
   return nullptr;
 }
 
+bool MultipliesInTiles() {
+  static const bool tiles = HasAvx512Bf16() && MayUseTiles() &&
+                            GiveSameProducts(avx512_bf16::kBf16Routines.products, avx512_amx::kTileProducts);
+  return tiles;
+}
+
 const Bf16Routines* FindBf16Routines() {
-  __builtin_cpu_init();
-  return HasAvx512() && __builtin_cpu_supports("avx512bf16") ? &avx512_bf16::kBf16Routines : nullptr;
+  if (!HasAvx512Bf16()) return nullptr;
+  static const Bf16Routines routines = [] {
+    Bf16Routines all = avx512_bf16::kBf16Routines;
+    if (MultipliesInTiles()) all.products = avx512_amx::kTileProducts;
+    return all;
+  }();
+  return &routines;
 }
 
 const Int8Routines* FindInt8Routines(std::string_view isa) {

@@ -25,10 +25,10 @@ class ProductKernel : public CpuKernel {
   void ReadSplit(const sdk::Query& query) { split_ = IsSplit(query); }
 
   int64_t ProductWorkspace(const GemmArgs& g) const {
-    return split_ ? FindBf16Routines()->split_workspace(g, threads_) : routines().gemm_workspace(g, threads_);
+    return split_ ? FindBf16Routines()->products.split_workspace(g, threads_) : routines().gemm_workspace(g, threads_);
   }
   void Multiply(const GemmArgs& g, float* workspace, const Parallel& pool) const {
-    (split_ ? FindBf16Routines()->split_gemm : routines().gemm)(g, workspace, pool);
+    (split_ ? FindBf16Routines()->products.split_gemm : routines().gemm)(g, workspace, pool);
   }
 
  private:

@@ -30,7 +30,7 @@ class MatMulBf16 : public Bf16Kernel {
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
     args_ = PlanMatMul<GemmBf16Args>(args.input(0).dims(), args.input(1).dims(), batches_);
     SetThreads(args);
-    result.Workspace(static_cast<uint64_t>(bf16().gemm_workspace(args_, threads_)));
+    result.Workspace(static_cast<uint64_t>(bf16().products.gemm_workspace(args_, threads_)));
     return TENON_OK;
   }
 
@@ -41,7 +41,7 @@ class MatMulBf16 : public Bf16Kernel {
       g.a = call.in<uint16_t>(0) + i * g.m * g.k;
       g.b = call.in<uint16_t>(1) + i * g.k * g.n;
       g.c = call.out<uint16_t>(0) + i * g.m * g.n;
-      bf16().gemm(g, call.workspace<float>(), pool.parallel());
+      bf16().products.gemm(g, call.workspace<float>(), pool.parallel());
     }
     return pool.code();
   }
@@ -76,7 +76,7 @@ class GemmBf16 : public Bf16Kernel {
     args_ = PlanGemm<GemmBf16Args>(attributes_, args.input(0).dims(), args.input(1).dims(), args.output(0).dims());
     args_.relu = following_.relu;
     SetThreads(args);
-    result.Workspace(static_cast<uint64_t>(bf16().gemm_workspace(args_, threads_)));
+    result.Workspace(static_cast<uint64_t>(bf16().products.gemm_workspace(args_, threads_)));
     return TENON_OK;
   }
 
@@ -92,7 +92,7 @@ class GemmBf16 : public Bf16Kernel {
     }
     following_.SetResults<uint16_t>(call, g);
     KernelPool pool(host(), error, threads_);
-    bf16().gemm(g, call.workspace<float>(), pool.parallel());
+    bf16().products.gemm(g, call.workspace<float>(), pool.parallel());
     return pool.code();
   }
 
@@ -126,8 +126,8 @@ class GemmReluGradBf16 : public Bf16Kernel {
     db_ = PlanGradB<GemmBf16Args>(attributes_, a, b, y);
     g_bytes_ = (rows_ * columns_ * 2 + 63) / 64 * 64;
     sums_bytes_ = mixed_ ? (columns_ * 2 + 63) / 64 * 64 : 0;
-    const int64_t products = std::max(args.has_output(0) ? bf16().gemm_workspace(da_, threads_) : 0,
-                                      args.has_output(1) ? bf16().gemm_workspace(db_, threads_) : 0);
+    const int64_t products = std::max(args.has_output(0) ? bf16().products.gemm_workspace(da_, threads_) : 0,
+                                      args.has_output(1) ? bf16().products.gemm_workspace(db_, threads_) : 0);
     result.Workspace(static_cast<uint64_t>(g_bytes_ + sums_bytes_ + products));
     return TENON_OK;
   }
@@ -155,7 +155,7 @@ class GemmReluGradBf16 : public Bf16Kernel {
         p.b = attributes_.ta ? g : call.in<uint16_t>(1);
       }
       p.c = call.out<uint16_t>(0);
-      bf16().gemm(p, space, pool.parallel());
+      bf16().products.gemm(p, space, pool.parallel());
     }
     if (call.has_output(1)) {
       GemmBf16Args p = db_;
@@ -165,7 +165,7 @@ class GemmReluGradBf16 : public Bf16Kernel {
         p.wide_c = call.out<float>(1);
       else
         p.c = call.out<uint16_t>(1);
-      bf16().gemm(p, space, pool.parallel());
+      bf16().products.gemm(p, space, pool.parallel());
     }
     return pool.code();
   }
