@@ -13,6 +13,14 @@ int32_t CpuPlugin::Start(const tenon_create_args&, sdk::Error& error) {
   code = host().Option("memory_mb", 0, 0, int64_t{1} << 30, "memory that tensors may use; 0 means no limit", memory_mb_,
                        error);
   if (code != TENON_OK) return code;
+  std::string_view split;
+  code = host().Option(
+      "split_products", "auto",
+      "with math: high, make float32 products of three bf16 ones: auto, where that is faster, or always", split, error);
+  if (code != TENON_OK) return code;
+  if (split != "auto" && split != "always")
+    return error.Fail(TENON_INVALID_ARGUMENT, "Option split_products is '", split, "'; it can be auto or always.");
+  always_splits_ = split == "always";
   if (isa != "auto" && isa != "sse2" && isa != "avx2" && isa != "avx512") {
     return error.Fail(TENON_INVALID_ARGUMENT, "Option isa is '", isa, "'; it can be auto, sse2, avx2 or avx512.");
   }

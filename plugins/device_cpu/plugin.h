@@ -27,10 +27,13 @@ class CpuPlugin final : public sdk::Plugin {
   sdk::Profiler* profiler() override { return &profiler_; }
 
   const Routines& routines() const { return *routines_; }
+  // Products of three bf16 ones even where those of float32 are faster.
+  bool always_splits() const { return always_splits_; }
 
  private:
   const Routines* routines_ = nullptr;
   int64_t memory_mb_ = 0;
+  bool always_splits_ = false;
   sdk::Profiler profiler_{/*inline_calls=*/true};
 };
 

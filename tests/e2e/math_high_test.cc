@@ -21,7 +21,8 @@ struct OneStep {
 };
 
 OneStep Train(const std::string& mode, const std::string& math) {
-  StepSession session(kNetwork + ("mode: " + mode + "\nmath: " + math + "\n"));
+  StepSession session(kNetwork + ("mode: " + mode + "\nmath: " + math +
+                                  "\nplugins: {load: [{name: device_cpu, options: {split_products: always}}]}\n"));
   session.Prepare();
   OneStep step;
   step.loss = session.TrainEpochs(1, 0.01).front();

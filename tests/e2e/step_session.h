@@ -44,6 +44,7 @@ class StepSession {
     loader_ = std::move(loader).value();
     groups_ = StepGroups(*loader_, config_.train.accumulate);
     exec::RuntimeOptions runtime_options;
+    runtime_options.plugins = config_.plugins;
     runtime_options.split_products = config_.math == MathMode::kHigh;
     auto runtime = exec::Runtime::Open(runtime_options);
     Check(runtime.status());

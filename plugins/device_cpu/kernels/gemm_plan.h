@@ -20,6 +20,9 @@ class ProductKernel : public CpuKernel {
     const auto* plugin = static_cast<const CpuPlugin*>(query.plugin());
     if (FindBf16Routines() == nullptr || (plugin != nullptr && plugin->routines().lanes != 16))
       return reason.No("This processor, or the option isa, has no instructions for bf16.");
+    if (!MultipliesInTiles() && plugin != nullptr && !plugin->always_splits())
+      return reason.No(
+          "Three products of bf16 take longer here than one of float32 (split_products: always makes them).");
     return AllF32(query, reason);
   }
   void ReadSplit(const sdk::Query& query) { split_ = IsSplit(query); }
