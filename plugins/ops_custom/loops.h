@@ -15,6 +15,7 @@ namespace tenon::ops::TENON_OPS_ISA {
 namespace {
 
 constexpr float kInfinity = __builtin_inff();
+constexpr float kLog2 = 0.693147181f, kLog2E = 1.44269504f;  // log(2), 1 / log(2)
 
 TENON_INLINE int64_t Min(int64_t a, int64_t b) { return a < b ? a : b; }
 TENON_INLINE int64_t Max(int64_t a, int64_t b) { return a > b ? a : b; }

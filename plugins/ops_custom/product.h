@@ -1,24 +1,12 @@
 // Products of small matrices that lie in the caches, for loops that need them between other steps.
 #pragma once
 
-#include "plugins/ops_custom/loops.h"
-
-#define TENON_UNROLL _Pragma("GCC unroll 16")
+#include "plugins/ops_custom/vectors.h"
 
 namespace tenon::ops::TENON_OPS_ISA {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kTileVectors = 4;
-#elif defined(__AVX2__)
-constexpr int kLanes = 8, kTileVectors = 2;
-#else
-constexpr int kLanes = 4, kTileVectors = 2;
-#endif
-constexpr int kTileRows = 4;
-
-typedef float Vec __attribute__((vector_size(kLanes * 4)));
-typedef float VecAny __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
+constexpr int kTileRows = 4, kTileVectors = kLanes == 16 ? 4 : 2;
 
 // An operand that is read one number at a time: any strides.
 struct Left {
@@ -41,23 +29,19 @@ TENON_INLINE void ProductTile(int64_t inner, Left a, Right b, Result c, bool add
   TENON_UNROLL for (int r = 0; r < kRows; ++r) {
     TENON_UNROLL for (int v = 0; v < kVectors; ++v) {
       sum[r][v] = Vec{};
-      if (add) sum[r][v] = *reinterpret_cast<const VecAny*>(c.data + r * c.row + v * kLanes);
+      if (add) sum[r][v] = At(c.data + r * c.row + v * kLanes);
     }
   }
   for (int64_t i = 0; i < inner; ++i) {
     Vec row[kVectors];
-    TENON_UNROLL for (int v = 0; v < kVectors; ++v) {
-      row[v] = *reinterpret_cast<const VecAny*>(b.data + i * b.row + v * kLanes);
-    }
+    TENON_UNROLL for (int v = 0; v < kVectors; ++v) { row[v] = At(b.data + i * b.row + v * kLanes); }
     TENON_UNROLL for (int r = 0; r < kRows; ++r) {
       const float x = a.data[r * a.row + i * a.column];
       TENON_UNROLL for (int v = 0; v < kVectors; ++v) sum[r][v] += x * row[v];
     }
   }
   TENON_UNROLL for (int r = 0; r < kRows; ++r) {
-    TENON_UNROLL for (int v = 0; v < kVectors; ++v) {
-      *reinterpret_cast<VecAny*>(c.data + r * c.row + v * kLanes) = sum[r][v];
-    }
+    TENON_UNROLL for (int v = 0; v < kVectors; ++v) { At(c.data + r * c.row + v * kLanes) = sum[r][v]; }
   }
 }
 

@@ -4,6 +4,7 @@
 // With causal, query i sees the keys j <= i; with window w above 0 those with |i - j| < w. scale 0 means 1 / sqrt(width).
 // A query that sees no key gives 0. Blocks of P live in the caches only: memory is linear in the length, and blocks that no
 // query sees are not computed.
+// Scores are kept in units of log(2), scale / log(2) Q . K, since 2^x takes fewer steps than exp(x).
 // Source: Vaswani et al. 2017, eq. 1; the blocks and what is saved: Dao et al. 2022, "FlashAttention".
 #include "plugins/ops_custom/types.h"
 
@@ -30,7 +31,7 @@ struct AttentionLoops {
 };
 // Floats of workspace of one thread.
 inline int64_t AttentionWorkspace(const AttentionArgs& a) {
-  return kAttentionBlock * (2 * kAttentionBlock + a.width + a.value_width + 4);
+  return kAttentionBlock * (2 * kAttentionBlock + a.width + a.value_width + 2);
 }
 
 }  // namespace tenon::ops
@@ -66,9 +67,17 @@ struct KeyBlock {
 
 // to[c][i] = factor * rows[i][c]; lanes beyond the rows are 0.
 TENON_INLINE void PackColumns(const float* rows, int64_t count, int64_t width, float factor, float* to) {
-  for (int64_t c = 0; c < width; ++c) {
-    for (int64_t i = 0; i < count; ++i) to[c * kBlock + i] = factor * rows[i * width + c];
-    for (int64_t i = count; i < kBlock; ++i) to[c * kBlock + i] = 0.0f;
+  for (int64_t i = 0; i < kBlock; i += kLanes) {
+    int64_t c = 0;
+    for (; i + kLanes <= count && c + kLanes <= width; c += kLanes) {
+      Vec tile[kLanes];
+      TENON_UNROLL for (int r = 0; r < kLanes; ++r) tile[r] = factor * At(rows + (i + r) * width + c);
+      Transpose(tile);
+      TENON_UNROLL for (int r = 0; r < kLanes; ++r) At(to + (c + r) * kBlock + i) = tile[r];
+    }
+    for (; c < width; ++c) {
+      for (int64_t r = i; r < i + kLanes; ++r) to[c * kBlock + r] = r < count ? factor * rows[r * width + c] : 0.0f;
+    }
   }
 }
 
@@ -88,31 +97,55 @@ TENON_INLINE void Mask(const AttentionArgs& a, const QueryBlock& queries, const 
   }
 }
 
-// The running maximum and sum of each query, and by how much what is summed so far shrinks.
+// Weights are 2^(score - base). The base of a query is one of its scores so far, and none exceeds it by more than
+// kSlack: weights cannot overflow, as with the largest score for a base, and the base hardly ever changes.
 struct Running {
-  float *top, *sum, *shrink;
+  float *base, *sum;  // of each query, and the sum of its weights
 };
+constexpr float kSlack = 8, kLowest = -3.4e38f;
+constexpr int kBlockVectors = kBlock / kLanes;
 
-// scores become exp(scores - top).
-TENON_INLINE void Exponentiate(const Running& run, int64_t keys, float* scores) {
-  float old[kBlock];
-  TENON_SIMD for (int64_t i = 0; i < kBlock; ++i) old[i] = run.top[i];
-  for (int64_t j = 0; j < keys; ++j) {
-    const float* row = scores + j * kBlock;
-    TENON_SIMD for (int64_t i = 0; i < kBlock; ++i) run.top[i] = row[i] > run.top[i] ? row[i] : run.top[i];
+// Bases rise to `top` where that is larger; what is summed so far, in `out` too, shrinks.
+__attribute__((noinline)) void Rebase(const Running& run, const float* top, int64_t width, float* out) {
+  for (int64_t i = 0; i < kBlock; ++i) {
+    const float base = top[i] > run.base[i] ? top[i] : run.base[i], shrink = ExpOfModest((run.base[i] - base) * kLog2);
+    float* row = out + i * width;
+    TENON_SIMD for (int64_t c = 0; c < width; ++c) row[c] *= shrink;
+    run.base[i] = base;
+    run.sum[i] *= shrink;
   }
-  float shift[kBlock];
-  TENON_SIMD for (int64_t i = 0; i < kBlock; ++i) {
-    shift[i] = run.top[i] == -kInfinity ? 0.0f : run.top[i];
-    run.shrink[i] = Exp(old[i] - shift[i]);
-    run.sum[i] *= run.shrink[i];
-  }
-  for (int64_t j = 0; j < keys; ++j) {
-    float* row = scores + j * kBlock;
-    TENON_SIMD for (int64_t i = 0; i < kBlock; ++i) {
-      row[i] = ExpOfModest(row[i] - shift[i]);
-      run.sum[i] += row[i];
+}
+
+// Makes the bases fit the scores of a block of keys.
+TENON_INLINE void FitBases(const Running& run, int64_t keys, const float* scores, int64_t width, float* out) {
+  Vec largest[kBlockVectors];
+  TENON_UNROLL for (int v = 0; v < kBlockVectors; ++v) largest[v] = At(scores + v * kLanes);
+  for (int64_t j = 1; j < keys; ++j) {
+    TENON_UNROLL for (int v = 0; v < kBlockVectors; ++v) {
+      largest[v] = Larger(At(scores + j * kBlock + v * kLanes), largest[v]);
     }
+  }
+  float top[kBlock], rise = -kInfinity;
+  TENON_UNROLL for (int v = 0; v < kBlockVectors; ++v) At(top + v * kLanes) = largest[v];
+  TENON_SIMD_MAX(rise) for (int64_t i = 0; i < kBlock; ++i) {
+    const float x = top[i] - run.base[i];
+    rise = x > rise ? x : rise;
+  }
+  if (rise > kSlack) Rebase(run, top, width, out);
+}
+
+// scores become weights.
+TENON_INLINE void Exponentiate(const Running& run, int64_t keys, float* scores) {
+  for (int64_t i = 0; i < kBlock; i += kLanes) {
+    const Vec base = At(run.base + i);
+    Vec sum = At(run.sum + i);
+    TENON_PRAGMA(GCC unroll 4) for (int64_t j = 0; j < keys; ++j) {
+      VecAny& at = At(scores + j * kBlock + i);
+      const Vec weight = Exp2(at - base);
+      at = weight;
+      sum += weight;
+    }
+    At(run.sum + i) = sum;
   }
 }
 
@@ -121,23 +154,18 @@ void ForwardBlock(const AttentionArgs& a, int64_t head, int64_t number, float* w
   const QueryBlock queries = BlockOf(a, number);
   const int64_t first = head * a.queries + queries.first;
   float *packed = workspace, *scores = packed + kBlock * a.width, *out = scores + kBlock * kBlock;
-  const Running run{out + kBlock * a.value_width, out + kBlock * (a.value_width + 1),
-                    out + kBlock * (a.value_width + 2)};
-  PackColumns(a.q + first * a.width, queries.count(), a.width, a.scale, packed);
+  const Running run{out + kBlock * a.value_width, out + kBlock * (a.value_width + 1)};
+  PackColumns(a.q + first * a.width, queries.count(), a.width, a.scale * kLog2E, packed);
   Fill(out, kBlock * a.value_width, 0.0f);
-  Fill(run.top, kBlock, -kInfinity);
+  Fill(run.base, kBlock, kLowest);
   Fill(run.sum, kBlock, 0.0f);
   for (int64_t j = queries.key_begin; j < queries.key_end; j += kBlock) {
     const KeyBlock keys{j, Min(j + kBlock, queries.key_end)};
     Product(keys.count(), kBlock, a.width, {a.k + (kv * a.keys + j) * a.width, a.width, 1}, {packed, kBlock},
             {scores, kBlock}, false);
     Mask(a, queries, keys, scores);
+    FitBases(run, keys.count(), scores, a.value_width, out);
     Exponentiate(run, keys.count(), scores);
-    for (int64_t i = 0; i < queries.count(); ++i) {
-      if (run.shrink[i] == 1.0f) continue;
-      float* row = out + i * a.value_width;
-      TENON_SIMD for (int64_t c = 0; c < a.value_width; ++c) row[c] *= run.shrink[i];
-    }
     Product(queries.count(), a.value_width, keys.count(), {scores, 1, kBlock},
             {a.v + (kv * a.keys + j) * a.value_width, a.value_width}, {out, a.value_width}, true);
   }
@@ -145,7 +173,7 @@ void ForwardBlock(const AttentionArgs& a, int64_t head, int64_t number, float* w
     const float factor = run.sum[i] == 0.0f ? 0.0f : 1.0f / run.sum[i];
     float* y = a.y + (first + i) * a.value_width;
     TENON_SIMD for (int64_t c = 0; c < a.value_width; ++c) y[c] = out[i * a.value_width + c] * factor;
-    if (a.log_sum_exp != nullptr) a.log_sum_exp[first + i] = run.top[i] + Log(run.sum[i]);
+    if (a.log_sum_exp != nullptr) a.log_sum_exp[first + i] = run.base[i] * kLog2 + Log(run.sum[i]);
   }
 }
 
@@ -155,7 +183,7 @@ void Forward(const AttentionArgs& a, float* workspace, Range units) {
 }
 
 // One block of queries of one head: adds to dK and dV, and writes its rows of dQ.
-//   P = exp(S - LogSumExp), dV += P^T dY, dS = scale P (dY V^T - D) with D = sum(dY Y), dQ += dS K, dK += dS^T Q
+//   P = exp(S - LogSumExp), dV += P^T dY, dS = P (scale dY V^T - D) with D = scale sum(dY Y), dQ += dS K, dK += dS^T Q
 void BackwardBlock(const AttentionArgs& a, int64_t head, int64_t kv, int64_t number, float* workspace) {
   const QueryBlock queries = BlockOf(a, number);
   const int64_t first = head * a.queries + queries.first;
@@ -163,16 +191,16 @@ void BackwardBlock(const AttentionArgs& a, int64_t head, int64_t kv, int64_t num
   float *ds = p + kBlock * kBlock, *log_sum = ds + kBlock * kBlock, *delta = log_sum + kBlock;
   const float *q = a.q + first * a.width, *dy = a.dy + first * a.value_width, *y = a.saved_y + first * a.value_width;
   float* dq = a.dq + first * a.width;
-  PackColumns(q, queries.count(), a.width, a.scale, packed);
-  PackColumns(dy, queries.count(), a.value_width, 1.0f, packed_dy);
+  PackColumns(q, queries.count(), a.width, a.scale * kLog2E, packed);
+  PackColumns(dy, queries.count(), a.value_width, a.scale, packed_dy);
   Fill(log_sum, kBlock, 0.0f);
   Fill(delta, kBlock, 0.0f);
   for (int64_t i = 0; i < queries.count(); ++i) {
-    if (a.saved[first + i] != -kInfinity) log_sum[i] = a.saved[first + i];
+    if (a.saved[first + i] != -kInfinity) log_sum[i] = a.saved[first + i] * kLog2E;
     float sum = 0;
     const float *dy_row = dy + i * a.value_width, *y_row = y + i * a.value_width;
     TENON_SIMD_SUM(sum) for (int64_t c = 0; c < a.value_width; ++c) sum += dy_row[c] * y_row[c];
-    delta[i] = sum;
+    delta[i] = a.scale * sum;
   }
   Fill(dq, queries.count() * a.width, 0.0f);
   for (int64_t j = queries.key_begin; j < queries.key_end; j += kBlock) {
@@ -184,9 +212,10 @@ void BackwardBlock(const AttentionArgs& a, int64_t head, int64_t kv, int64_t num
     Product(keys.count(), kBlock, a.value_width, {v, a.value_width, 1}, {packed_dy, kBlock}, {ds, kBlock}, false);
     for (int64_t r = 0; r < keys.count(); ++r) {
       float *p_row = p + r * kBlock, *ds_row = ds + r * kBlock;
-      TENON_SIMD for (int64_t i = 0; i < kBlock; ++i) {
-        p_row[i] = ExpOfModest(p_row[i] - log_sum[i]);
-        ds_row[i] = a.scale * p_row[i] * (ds_row[i] - delta[i]);
+      TENON_UNROLL for (int64_t i = 0; i < kBlock; i += kLanes) {
+        const Vec weight = Exp2(At(p_row + i) - At(log_sum + i));
+        At(p_row + i) = weight;
+        At(ds_row + i) = weight * (At(ds_row + i) - At(delta + i));
       }
     }
     Product(keys.count(), a.value_width, queries.count(), {p, kBlock, 1}, {dy, a.value_width},
