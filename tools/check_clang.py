@@ -1,4 +1,4 @@
-"""Runs `clang++ -fsyntax-only` over the files of core/ and tools/ that a build folder compiles.
+"""Runs `clang++ -fsyntax-only` over the files of core/, tools/ and plugins/ that a build folder compiles.
 
 Called by check_clang.sh. Standard library only.
 """
@@ -12,11 +12,11 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("core", "tools")
+FOLDERS = ("core", "tools", "plugins")
 
 
 def arguments_of(entry):
-    """Include paths, definitions and the language level of one entry of compile_commands.json."""
+    """Include paths, definitions, instruction sets and the language level of one entry of compile_commands.json."""
     words = shlex.split(entry["command"]) if "command" in entry else entry["arguments"]
     kept = []
     index = 0
@@ -25,7 +25,7 @@ def arguments_of(entry):
         if word in ("-isystem", "-I", "-D", "-include"):
             kept += words[index:index + 2]
             index += 1
-        elif word.startswith(("-I", "-D", "-std=")) or word == "-fopenmp":
+        elif word.startswith(("-I", "-D", "-std=", "-m")) or word == "-fopenmp":
             kept.append(word)
         index += 1
     return kept

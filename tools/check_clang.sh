@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles core/ and the programs with clang, syntax only: code there must build with both compilers.
+# Compiles core/, the programs and the plugins with clang, syntax only: code there must build with both compilers.
 #
 #   tools/check_clang.sh BUILD_FOLDER
 #

@@ -145,7 +145,7 @@ class Rotary : public CustomKernel {
     RotaryArgs<T> args = args_;
     args.x = call.in<T>(0), args.y = call.out<T>(0);
     args.cosines = cosines_.data(), args.sines = sines_.data();
-    const auto rotate = kRotary(isa()).of<T>().rotate;
+    const auto rotate = kRotary(isa()).template of<T>().rotate;
     return ForEach(error, rows_, 0.4 * static_cast<double>(args.head_width),
                    [&](Range rows, uint32_t) { rotate(args, rows); });
   }
