@@ -95,8 +95,6 @@ constexpr std::array kMessages = {
                       "Check the hardware and its driver; the plugin's own reason follows."},
     PluginMessageInfo{M::kUnknownDeviceKind, "error", "No plugin that could be loaded offers this device kind.",
                       "Correct the name, or add the plugin's folder to the search."},
-    PluginMessageInfo{M::kUnknownOperator, "error", "No plugin that could be loaded defines this operator.",
-                      "Correct the name, or add the plugin's folder to the search."},
     PluginMessageInfo{M::kDeviceListFailed, "warning", "The plugin failed to list its devices.",
                       "The text is the plugin's own."},
     PluginMessageInfo{M::kNoCollective, "error", "No plugin that could be loaded offers collectives.",

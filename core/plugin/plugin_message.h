@@ -60,7 +60,6 @@ enum class PluginMessage : int {
   // what a run needs
   kNoDevices = 61,
   kUnknownDeviceKind = 62,
-  kUnknownOperator = 63,
   kDeviceListFailed = 64,
   kNoCollective = 65,
   kDeviceIndex = 66,

@@ -423,36 +423,6 @@ std::string PluginRegistry::FailedReasons(std::uint64_t kind) const {
   return text;
 }
 
-Status PluginRegistry::RequireOperator(const std::string& domain, const std::string& op_type) {
-  const std::pair<std::string, std::string> wanted(domain, op_type);
-  const auto offers = [&wanted](const Candidate* candidate) {
-    const std::vector<std::pair<std::string, std::string>> operators = candidate->plugin->Operators();
-    return std::binary_search(operators.begin(), operators.end(), wanted);
-  };
-  if (std::any_of(creation_order_.begin(), creation_order_.end(), offers)) return Status();
-  bool found = false;
-  for (Candidate* candidate : Unopened(TENON_KIND_OP, domain)) {
-    Status status = Open(candidate);
-    if (status.ok() && offers(candidate)) {
-      status = Create(candidate);
-      found = found || status.ok();
-    }
-    if (!status.ok()) Warn(status.message());
-  }
-  if (found) return Status();
-  std::vector<std::string> same_domain;
-  for (const Candidate* candidate : creation_order_) {
-    for (const auto& op : candidate->plugin->Operators()) {
-      if (op.first == domain && !Contains(same_domain, op.second)) same_domain.push_back(op.second);
-    }
-  }
-  const std::string nearest = NearestName(op_type, same_domain);
-  return PluginError(PluginMessage::kUnknownOperator, "",
-                     "no plugin defines the operator '{}' of domain '{}'.{} Searched: {}.{}", op_type, domain,
-                     nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest), search_.DescribeFolders(),
-                     FailedReasons(TENON_KIND_OP));
-}
-
 Result<std::vector<Plugin*>> PluginRegistry::FindCollectives(const std::string& name) {
   const bool any = name.empty() || name == "auto";
   const auto matches = [&](const Plugin& plugin) {

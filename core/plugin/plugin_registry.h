@@ -52,9 +52,6 @@ class PluginRegistry {
   // found. TN-PLG-053, 061, 062, 066; the text repeats why plugins that might have offered it are absent.
   Result<const PluginDevice*> FindDevice(const std::string& text, std::uint32_t local_rank = 0);
 
-  // Makes sure that some loaded plugin defines the operator or has a kernel for it. TN-PLG-063.
-  Status RequireOperator(const std::string& domain, const std::string& op_type);
-
   // Created plugins that offer collectives, by priority; opens those found when none is loaded. `name` is a plugin id, a
   // file name, or "auto" for all. TN-PLG-065 when there is none.
   Result<std::vector<Plugin*>> FindCollectives(const std::string& name);
