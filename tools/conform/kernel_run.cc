@@ -1,14 +1,10 @@
 #include "tools/conform/kernel_run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace tenon::conform {
 namespace {
-
-constexpr std::uint64_t kGuard = 256;
-constexpr std::uint8_t kGuardByte = 0xA5;
 
 const char* TextOf(Fence fence) {
   switch (fence) {
@@ -22,7 +18,21 @@ const char* TextOf(Fence fence) {
   return "";
 }
 
-std::uint64_t AlignDown(std::uint64_t value, std::uint64_t align) { return value / align * align; }
+std::uint32_t LayoutAt(const std::vector<std::uint32_t>& layouts, std::size_t i) {
+  return i < layouts.size() ? layouts[i] : std::uint32_t{TENON_LAYOUT_STRIDED};
+}
+
+bool HasBit(std::uint64_t mask, std::size_t i) { return i < 64 && ((mask >> i) & 1) != 0; }
+
+// Rows with three elements between them; with `step` 2 also elements with one between them.
+std::vector<std::int64_t> StridesWithGaps(const Shape& shape, std::int64_t step) {
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(shape.rank()));
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    strides[static_cast<std::size_t>(axis)] = step;
+    step = step * shape[axis] + 3;
+  }
+  return strides;
+}
 
 }  // namespace
 
@@ -43,14 +53,6 @@ std::string Signature::text() const {
   return text;
 }
 
-std::uint64_t KernelRun::Operand::start() const {
-  if (fence != nullptr) return fence->address() + shift;
-  const std::uint64_t base = on_host ? reinterpret_cast<std::uintptr_t>(host.data()) : block.address;
-  // Host vectors may lie anywhere; the guard before the data takes what alignment needs.
-  const std::uint64_t aligned = on_host ? (base + 63) / 64 * 64 : base;
-  return aligned + kGuard;
-}
-
 KernelRun::KernelRun(Session& session, const KernelOf& kernel, const OpCall& call, RunWay way)
     : session_(session),
       kernel_of_(kernel),
@@ -62,7 +64,8 @@ KernelRun::KernelRun(Session& session, const KernelOf& kernel, const OpCall& cal
       NegotiateTable(LayoutOf<tenon_kernel_vtable>(), kernel.def->vtable, TENON_ABI_MINOR, kernel.name(), &table_);
   if (!negotiated.ok()) session.context().Fail(negotiated.message());
   if (way_.stream == nullptr) way_.stream = session.stream();
-  Describe();
+  DescribeOperands();
+  DescribeCall();
 }
 
 KernelRun::~KernelRun() {
@@ -83,58 +86,52 @@ void KernelRun::Spread(const std::vector<T>& records, std::vector<std::uint8_t>*
   }
 }
 
-void KernelRun::Describe() {
-  inputs_.resize(call_.inputs.size());
-  outputs_.resize(call_.types.size());
-  const std::vector<Shape> shapes = call_.output_shapes();
-  const auto layout_of = [](const std::vector<std::uint32_t>& layouts, std::size_t i) {
-    return i < layouts.size() ? layouts[i] : std::uint32_t{TENON_LAYOUT_STRIDED};
-  };
-  const auto describe = [](const Operand& operand) {
-    tenon_value_desc desc = TENON_INIT(tenon_value_desc);
-    if (operand.absent) {
-      desc.flags = TENON_TENSOR_ABSENT;
-      return desc;
-    }
-    if (operand.shape.elements() == 0) desc.flags |= TENON_TENSOR_EMPTY;
-    desc.dtype = static_cast<std::uint32_t>(operand.dtype);
-    desc.rank = static_cast<std::uint32_t>(operand.shape.rank());
-    desc.dims = operand.shape.data();
-    desc.layout = operand.layout;
-    desc.strides = operand.strides.empty() ? nullptr : operand.strides.data();
+tenon_value_desc KernelRun::Operand::description() const {
+  tenon_value_desc desc = TENON_INIT(tenon_value_desc);
+  if (absent) {
+    desc.flags = TENON_TENSOR_ABSENT;
     return desc;
-  };
+  }
+  if (shape.elements() == 0) desc.flags |= TENON_TENSOR_EMPTY;
+  desc.dtype = static_cast<std::uint32_t>(dtype);
+  desc.rank = static_cast<std::uint32_t>(shape.rank());
+  desc.dims = shape.data();
+  desc.layout = layout;
+  desc.strides = strides.empty() ? nullptr : strides.data();
+  return desc;
+}
+
+void KernelRun::DescribeOperands() {
   const tenon_kernel_def& def = *kernel_of_.def;
+  inputs_.resize(call_.inputs.size());
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Operand& operand = inputs_[i];
     operand.content = call_.inputs[i];
     operand.absent = !operand.content.defined();
     if (!operand.absent) operand.dtype = operand.content.dtype(), operand.shape = operand.content.shape();
-    operand.layout = layout_of(way_.signature.inputs, i);
-    operand.on_host = i < 64 && ((def.host_inputs >> i) & 1) != 0;
+    operand.layout = LayoutAt(way_.signature.inputs, i);
+    operand.on_host = HasBit(def.host_inputs, i);
     const bool gaps = way_.strided_inputs && !operand.absent && operand.shape.rank() > 0 && operand.layout == 0;
-    if (gaps) {
-      // Rows with three elements between them; with "any" strides also elements with one between them.
-      std::int64_t next = def.stride_pattern == TENON_STRIDES_ANY ? 2 : 1;
-      operand.strides.resize(static_cast<std::size_t>(operand.shape.rank()));
-      for (int axis = operand.shape.rank() - 1; axis >= 0; --axis) {
-        operand.strides[static_cast<std::size_t>(axis)] = next;
-        next = next * operand.shape[axis] + 3;
-      }
-    }
-    input_descs_.push_back(describe(operand));
+    if (gaps) operand.strides = StridesWithGaps(operand.shape, def.stride_pattern == TENON_STRIDES_ANY ? 2 : 1);
+    input_descs_.push_back(operand.description());
   }
+  const std::vector<Shape> shapes = call_.output_shapes();
+  outputs_.resize(call_.types.size());
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     Operand& operand = outputs_[i];
     operand.absent = !call_.types[i].defined();
     operand.dtype = call_.types[i].dtype;
     operand.shape = shapes[i];
-    operand.layout = layout_of(way_.signature.outputs, i);
-    operand.on_host = i < 64 && ((def.host_outputs >> i) & 1) != 0;
-    output_descs_.push_back(describe(operand));
+    operand.layout = LayoutAt(way_.signature.outputs, i);
+    operand.on_host = HasBit(def.host_outputs, i);
+    output_descs_.push_back(operand.description());
   }
   Spread(input_descs_, &input_bytes_, &query_.input_stride);
   Spread(output_descs_, &output_bytes_, &query_.output_stride);
+}
+
+void KernelRun::DescribeCall() {
+  const tenon_kernel_def& def = *kernel_of_.def;
   query_.math_flags = TENON_MATH_DETERMINISTIC | TENON_MATH_ACCUMULATE_F32;
   query_.domain = def.domain;
   query_.op_type = def.op_type;
@@ -162,8 +159,6 @@ void KernelRun::Describe() {
   plan_args_.thread_budget = way_.thread_budget;
   plan_args_.layout_tag = way_.signature.tag;
 }
-
-const tenon_kernel_query& KernelRun::query() { return query_; }
 
 std::uint32_t KernelRun::Supports(std::string* reason) {
   exec::ReasonCatcher catcher;
@@ -216,213 +211,6 @@ void KernelRun::Plan() {
   session_.Ok(code, error_, "plan what it supports, " + text_);
   const std::uint64_t align = plan_.workspace_align;
   session_.context().Require((align & (align - 1)) == 0, "{}: plan asks for workspace aligned to {}.", text_, align);
-}
-
-void KernelRun::Measure(Operand* operand, const char* what, std::uint64_t* align) {
-  if (operand->layout == TENON_LAYOUT_STRIDED) {
-    std::int64_t count = operand->shape.elements();
-    if (!operand->strides.empty() && count > 0) {
-      count = 1;
-      for (int axis = 0; axis < operand->shape.rank(); ++axis)
-        count += (operand->shape[axis] - 1) * operand->strides[static_cast<std::size_t>(axis)];
-    }
-    operand->bytes = static_cast<std::uint64_t>(count * SizeOf(operand->dtype));
-    *align = static_cast<std::uint64_t>(SizeOf(operand->dtype));
-    return;
-  }
-  tenon_layout_info info = TENON_INIT(tenon_layout_info);
-  session_.context().Require(session_.devices().layout_info != nullptr,
-                             "{}: layout {} is offered, but the device describes no layouts.", text_, operand->layout);
-  const std::int32_t code =
-      TENON_CALL(tenon.device, &session_.devices(), layout_info, session_.device(), operand->layout,
-                 static_cast<std::uint32_t>(operand->dtype), static_cast<std::uint32_t>(operand->shape.rank()),
-                 operand->shape.data(), &info, &error_);
-  session_.Ok(code, error_, fmt::format("describe layout {} of {} {}", operand->layout, what, text_));
-  operand->bytes = info.bytes;
-  *align = std::max<std::uint64_t>(1, info.align);
-}
-
-// The block is memory of the host's own, wrapped for the device.
-void KernelRun::PlaceAtFence(Operand* operand, std::uint64_t align) {
-  operand->fence = std::make_shared<FencedBytes>(operand->bytes + align);
-  FencedBytes& fence = *operand->fence;
-  operand->shift = way_.fence == Fence::kBehind ? AlignDown(fence.bytes() - operand->bytes, align) : 0;
-  std::memset(fence.begin(), kGuardByte, fence.bytes());
-  std::memset(fence.begin() + operand->shift, way_.poison, operand->bytes);
-  if (operand->on_host) return;
-  operand->block.address = fence.address();
-  operand->block.bytes = fence.bytes();
-  const std::int32_t code =
-      TENON_CALL(tenon.memory, &session_.memory(), wrap_external, session_.space(), fence.address(), fence.bytes(),
-                 nullptr, nullptr, &operand->block.buffer, &error_);
-  session_.Ok(code, error_, "wrap host memory");
-}
-
-void KernelRun::Place(Operand* operand, const char* what) {
-  if (operand->absent) return;
-  std::uint64_t align = 1;
-  Measure(operand, what, &align);
-  session_.context().Require(align <= kGuard, "{}: the layout wants alignment {}.", text_, align);
-  if (way_.fence != Fence::kNone) return PlaceAtFence(operand, align);
-  const std::uint64_t whole = operand->bytes + 2 * kGuard;
-  if (operand->on_host) {
-    operand->host.assign(whole + 64, std::byte{kGuardByte});
-    return;
-  }
-  operand->block = session_.Allocate(whole);
-  session_.context().Require(operand->block.address % 64 == 0 || session_.space_info().min_align < 64,
-                             "{}: memory is aligned to less than the space says.", text_);
-  session_.Fill(operand->block, kGuardByte, way_.stream);
-  std::vector<std::uint8_t> poison(operand->bytes, way_.poison);
-  session_.Upload(poison.data(), operand->start(), operand->bytes, way_.stream, TENON_HOST_SOURCE_DURING_CALL);
-}
-
-tenon_tensor KernelRun::View(const Operand& operand) const {
-  tenon_tensor view = TENON_INIT(tenon_tensor);
-  if (operand.absent) {
-    view.flags = TENON_TENSOR_ABSENT;
-    return view;
-  }
-  if (operand.on_host || session_.host_accessible()) view.flags |= TENON_TENSOR_HOST_ACCESSIBLE;
-  if (operand.shape.elements() == 0) view.flags |= TENON_TENSOR_EMPTY;
-  view.address = operand.start();
-  // Addresses are aligned as allocations are; offsets are whole elements.
-  if (operand.fence != nullptr) {
-    view.byte_offset = view.address % 64;
-  } else if (way_.byte_offset) {
-    view.byte_offset = kGuard;
-  }
-  view.address -= view.byte_offset;
-  view.dtype = static_cast<std::uint32_t>(operand.dtype);
-  view.rank = static_cast<std::uint32_t>(operand.shape.rank());
-  view.dims = operand.shape.data();
-  view.strides = operand.strides.empty() ? nullptr : operand.strides.data();
-  view.layout = operand.layout;
-  if (!operand.on_host) {
-    view.device = session_.device();
-    view.space = session_.space();
-  }
-  return view;
-}
-
-void KernelRun::Upload(Operand* operand) {
-  if (operand->absent || operand->bytes == 0) return;
-  const Tensor& content = operand->content;
-  const auto width = static_cast<std::size_t>(SizeOf(operand->dtype));
-  const auto* from = static_cast<const std::uint8_t*>(content.raw());
-  std::vector<std::uint8_t> bytes(from, from + content.bytes());
-  if (!operand->strides.empty()) {
-    bytes.assign(operand->bytes, way_.poison);
-    std::vector<std::int64_t> index(operand->strides.size(), 0);
-    for (std::int64_t element = 0; element < content.elements(); ++element) {
-      std::int64_t place = 0;
-      for (std::size_t axis = 0; axis < index.size(); ++axis) place += index[axis] * operand->strides[axis];
-      std::memcpy(bytes.data() + static_cast<std::size_t>(place) * width,
-                  from + static_cast<std::size_t>(element) * width, width);
-      for (std::size_t axis = index.size(); axis-- > 0;) {
-        if (++index[axis] < operand->shape[static_cast<int>(axis)]) break;
-        index[axis] = 0;
-      }
-    }
-  }
-  if (operand->on_host) {
-    std::memcpy(reinterpret_cast<void*>(operand->start()), bytes.data(), bytes.size());
-  } else if (operand->layout == TENON_LAYOUT_STRIDED) {
-    session_.Upload(bytes.data(), operand->start(), bytes.size(), way_.stream, TENON_HOST_SOURCE_DURING_CALL);
-  } else {
-    Operand plain;
-    plain.dtype = operand->dtype, plain.shape = operand->shape;
-    Place(&plain, "a plain copy of");
-    session_.Upload(bytes.data(), plain.start(), bytes.size(), way_.stream, TENON_HOST_SOURCE_DURING_CALL);
-    const tenon_tensor source = View(plain), target = View(*operand);
-    session_.context().Require(session_.devices().reorder != nullptr, "{}: the device has layouts but no reorder.",
-                               text_);
-    const std::int32_t code = TENON_CALL(tenon.device, &session_.devices(), reorder, session_.device(), &source,
-                                         &target, way_.stream, &error_);
-    session_.Ok(code, error_, "reorder an input of " + text_);
-    session_.Synchronize(way_.stream);
-    session_.Free(plain.block);
-  }
-  operand->before = Raw(*operand);
-}
-
-std::vector<std::uint8_t> KernelRun::Raw(Operand& operand) {
-  std::vector<std::uint8_t> bytes(operand.bytes);
-  if (operand.on_host) {
-    std::memcpy(bytes.data(), reinterpret_cast<const void*>(operand.start()), bytes.size());
-    return bytes;
-  }
-  session_.Download(operand.start(), bytes.data(), bytes.size(), way_.stream);
-  session_.Synchronize(way_.stream);
-  return bytes;
-}
-
-Tensor KernelRun::Download(Operand& operand) {
-  if (operand.absent) return {};
-  Tensor tensor(operand.dtype, operand.shape);
-  if (operand.layout == TENON_LAYOUT_STRIDED) {
-    const auto bytes = Raw(operand);
-    if (!bytes.empty()) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
-    return tensor;
-  }
-  Operand plain;
-  plain.dtype = operand.dtype, plain.shape = operand.shape;
-  Place(&plain, "a plain copy of");
-  const tenon_tensor source = View(operand), target = View(plain);
-  const std::int32_t code =
-      TENON_CALL(tenon.device, &session_.devices(), reorder, session_.device(), &source, &target, way_.stream, &error_);
-  session_.Ok(code, error_, "reorder an output of " + text_);
-  const auto bytes = Raw(plain);
-  if (!bytes.empty()) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
-  CheckGuards(plain, "a reordered output");
-  session_.Free(plain.block);
-  return tensor;
-}
-
-void KernelRun::CheckGuards(Operand& operand, const std::string& what) {
-  if (operand.absent) return;
-  std::vector<std::uint8_t> bytes;
-  std::uint64_t begin = kGuard;
-  if (operand.fence != nullptr) {
-    bytes.assign(operand.fence->begin(), operand.fence->end());
-    begin = operand.shift;
-  } else if (operand.on_host) {
-    const auto* first = reinterpret_cast<const std::uint8_t*>(operand.start() - kGuard);
-    bytes.assign(first, first + operand.bytes + 2 * kGuard);
-  } else {
-    bytes = session_.Read(operand.block, way_.stream);
-  }
-  const std::uint64_t end = begin + operand.bytes;
-  for (std::uint64_t i = 0; i < bytes.size(); ++i) {
-    if (i >= begin && i < end) continue;
-    const bool intact = bytes[i] == kGuardByte;
-    if (intact) continue;
-    session_.context().Require(false, "{}: it wrote {} bytes {} {} ({} bytes).", text_,
-                               i < begin ? begin - i : i - end + 1, i < begin ? "before" : "past the end of", what,
-                               operand.bytes);
-  }
-  session_.context().Require(true, "{}", text_);
-}
-
-void KernelRun::PutOperands() {
-  for (Operand& operand : inputs_) {
-    Place(&operand, "an input of");
-    Upload(&operand);
-  }
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    if (i == 0 && way_.in_place_input >= 0) continue;
-    Place(&outputs_[i], "an output of");
-  }
-  workspace_.dtype = DType::kU8;
-  workspace_.shape = Shape{static_cast<std::int64_t>(plan_.workspace_bytes)};
-  workspace_.bytes = plan_.workspace_bytes;
-  if (workspace_.bytes == 0) return;
-  if (way_.fence != Fence::kNone) return PlaceAtFence(&workspace_, std::max<std::uint64_t>(1, plan_.workspace_align));
-  workspace_.block = session_.Allocate(workspace_.bytes + 2 * kGuard);
-  session_.Fill(workspace_.block, kGuardByte, way_.stream);
-  // Exactly the size asked for, poisoned, between guards.
-  std::vector<std::uint8_t> poison(workspace_.bytes, way_.poison);
-  session_.Upload(poison.data(), workspace_.start(), workspace_.bytes, way_.stream, TENON_HOST_SOURCE_DURING_CALL);
 }
 
 std::int32_t KernelRun::Execute(bool may_fail) { return ExecuteOn(*this, may_fail); }

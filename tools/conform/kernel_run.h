@@ -83,7 +83,7 @@ class KernelRun {
 
   tenon_kernel* kernel() const { return kernel_; }
   const tenon_plan_result& plan() const { return plan_; }
-  const tenon_kernel_query& query();
+  const tenon_kernel_query& query() const { return query_; }
   const tenon_kernel_vtable& table() const { return table_; }
   std::string last_error() const { return std::string(error_.message_text()); }
 
@@ -102,8 +102,10 @@ class KernelRun {
     std::vector<std::int64_t> strides;
     std::vector<std::uint8_t> before;  // of an input: what was put there
     std::uint64_t start() const;
+    tenon_value_desc description() const;
   };
-  void Describe();
+  void DescribeOperands();
+  void DescribeCall();
   std::int32_t EnqueueOn(KernelRun& operands, bool may_fail);
   void Measure(Operand* operand, const char* what, std::uint64_t* align);
   void Place(Operand* operand, const char* what);
