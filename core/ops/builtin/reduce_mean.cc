@@ -29,9 +29,8 @@ void Average(const Tensor& x, const std::vector<int>& axes, std::int64_t count, 
   }
 }
 
-Status Mean(const ReferenceArgs& args, bool axes_are_input) {
+Status Mean(const ReferenceArgs& args, const std::vector<int>& axes) {
   const Tensor& x = args.inputs[0];
-  TENON_ASSIGN(const std::vector<int> axes, ReductionAxesOf(args, axes_are_input));
   Tensor& y = args.outputs[0];
   std::int64_t count = 1;
   for (const int axis : axes) count *= x.shape()[axis];
@@ -54,28 +53,6 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 }  // namespace
 
-void DefineOp_reduce_mean(OpRegistry& ops) {
-  ops.Define("ReduceMean")
-      .InLowPrecision(LowPrecision::kLosesDigits)
-      .Since(1)
-      .Input("data", kNumericTypes)
-      .Output("reduced")
-      .OptionalAttr("axes", AttrType::kInts)
-      .Attr("keepdims", 1)
-      .Infer([](InferContext& context) { return InferReduction(context, false); })
-      .Reference([](const ReferenceArgs& args) { return Mean(args, false); })
-      .Gradient(Gradient);
-  ops.Define("ReduceMean")
-      .InLowPrecision(LowPrecision::kLosesDigits)
-      .Since(18)
-      .Input("data", kNumericTypes)
-      .OptionalInput("axes", {DType::kI64}, "axes")
-      .Output("reduced")
-      .Attr("keepdims", 1)
-      .Attr("noop_with_empty_axes", 0)
-      .Infer([](InferContext& context) { return InferReduction(context, true); })
-      .Reference([](const ReferenceArgs& args) { return Mean(args, true); })
-      .Gradient(Gradient);
-}
+void DefineOp_reduce_mean(OpRegistry& ops) { DefineReduction(ops, "ReduceMean", kNumericTypes, 18, Mean, Gradient); }
 
 }  // namespace tenon

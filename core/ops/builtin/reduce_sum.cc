@@ -8,9 +8,8 @@
 namespace tenon {
 namespace {
 
-Status Sum(const ReferenceArgs& args, bool axes_are_input) {
+Status Sum(const ReferenceArgs& args, const std::vector<int>& axes) {
   const Tensor& x = args.inputs[0];
-  TENON_ASSIGN(const std::vector<int> axes, ReductionAxesOf(args, axes_are_input));
   Tensor& y = args.outputs[0];
   ForNumeric(x.dtype(), [&]<class T>() {
     using A = Accumulator<T>;
@@ -32,28 +31,6 @@ Status Gradient(GradBuilder& b, GradArgs& args) {
 
 }  // namespace
 
-void DefineOp_reduce_sum(OpRegistry& ops) {
-  ops.Define("ReduceSum")
-      .InLowPrecision(LowPrecision::kLosesDigits)
-      .Since(1)
-      .Input("data", kNumericTypes)
-      .Output("reduced")
-      .OptionalAttr("axes", AttrType::kInts)
-      .Attr("keepdims", 1)
-      .Infer([](InferContext& context) { return InferReduction(context, false); })
-      .Reference([](const ReferenceArgs& args) { return Sum(args, false); })
-      .Gradient(Gradient);
-  ops.Define("ReduceSum")
-      .InLowPrecision(LowPrecision::kLosesDigits)
-      .Since(13)
-      .Input("data", kNumericTypes)
-      .OptionalInput("axes", {DType::kI64}, "axes")
-      .Output("reduced")
-      .Attr("keepdims", 1)
-      .Attr("noop_with_empty_axes", 0)
-      .Infer([](InferContext& context) { return InferReduction(context, true); })
-      .Reference([](const ReferenceArgs& args) { return Sum(args, true); })
-      .Gradient(Gradient);
-}
+void DefineOp_reduce_sum(OpRegistry& ops) { DefineReduction(ops, "ReduceSum", kNumericTypes, 13, Sum, Gradient); }
 
 }  // namespace tenon
