@@ -121,7 +121,6 @@ Result<const PluginLibrary*> PluginLibrary::Open(const PluginPrecheck& plugin, s
   std::unique_ptr<PluginLibrary> result(new PluginLibrary);
   result->path_ = plugin.path;
   result->file_name_ = name;
-  result->build_id_ = plugin.build_id;
   result->note_ = plugin.note;
   TENON_TRY(result->Query(reinterpret_cast<tenon_plugin_query_fn>(*entry)));
   Opened().emplace_back(plugin.identity, result.get());

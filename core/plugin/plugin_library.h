@@ -24,7 +24,6 @@ class PluginLibrary {
 
   const std::string& path() const { return path_; }
   const std::string& file_name() const { return file_name_; }
-  const std::string& build_id() const { return build_id_; }
   const PluginNote& note() const { return note_; }
   const std::string& id() const { return note_.id; }
   const std::string& version() const { return note_.version; }
@@ -65,7 +64,7 @@ class PluginLibrary {
   Status AddInterface(const tenon_interface& record);
   Status CheckKinds() const;
 
-  std::string path_, file_name_, build_id_, vendor_, licence_, compiler_;
+  std::string path_, file_name_, vendor_, licence_, compiler_;
   PluginNote note_;
   std::uint32_t abi_minor_ = 0;
   tenon_plugin_descriptor descriptor_{};

@@ -20,8 +20,6 @@ class ClockDomain {
   std::int64_t ToHost(std::uint64_t ticks, std::int64_t near_ns) const;
 
   const std::string& name() const { return name_; }
-  double ns_per_tick() const { return ns_per_tick_; }
-  std::size_t pairs() const { return pairs_.size(); }
   // The largest of its pairs.
   std::uint64_t uncertainty_ns() const { return uncertainty_ns_; }
 

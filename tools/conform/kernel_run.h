@@ -81,7 +81,6 @@ class KernelRun {
   // After Run: the same instance at the same addresses with other values in its inputs (shapes and dtypes as before).
   std::vector<Tensor> RunAgain(const std::vector<Tensor>& inputs);
 
-  tenon_kernel* kernel() const { return kernel_; }
   const tenon_plan_result& plan() const { return plan_; }
   const tenon_kernel_query& query() const { return query_; }
   const tenon_kernel_vtable& table() const { return table_; }
