@@ -87,6 +87,22 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
+std::string WrapLines(const std::string& text, std::size_t indent, std::size_t width) {
+  const std::string margin(indent, ' ');
+  std::string out;
+  std::string line;
+  for (const std::string& word : Split(text, ' ')) {
+    if (!line.empty() && indent + line.size() + 1 + word.size() > width) {
+      out += margin + line + "\n";
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+  }
+  if (!line.empty()) out += margin + line + "\n";
+  return out;
+}
+
 std::string ShellWord(const std::string& word) {
   const auto is_plain = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||

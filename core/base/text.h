@@ -21,6 +21,9 @@ std::string Join(std::span<const std::string> items, std::string_view separator)
 std::vector<std::string> Split(std::string_view text, char separator);
 std::string_view Trim(std::string_view text);
 
+// The words of `text` in lines of at most `width` columns, each behind `indent` blanks and with its end.
+std::string WrapLines(const std::string& text, std::size_t indent, std::size_t width);
+
 // A word as a POSIX shell takes it back: quoted where it must be.
 std::string ShellWord(const std::string& word);
 

@@ -19,23 +19,6 @@ std::string Cut(const std::string& text, std::size_t width) {
   return width <= 3 ? text.substr(0, width) : text.substr(0, width - 3) + "...";
 }
 
-// Words of `text` in lines of at most `width` columns, each after `indent` blanks.
-std::string Wrap(const std::string& text, std::size_t indent, std::size_t width) {
-  const std::string margin(indent, ' ');
-  std::string out;
-  std::string line;
-  for (const std::string& word : Split(text, ' ')) {
-    if (!line.empty() && indent + line.size() + 1 + word.size() > width) {
-      out += margin + line + "\n";
-      line.clear();
-    }
-    if (!line.empty()) line += ' ';
-    line += word;
-  }
-  if (!line.empty()) out += margin + line + "\n";
-  return out;
-}
-
 // Built and effective: "1.2/1.0 draft".
 std::string Abi(const PluginReport& report) {
   if (report.abi_built.empty()) return "-";
@@ -102,7 +85,7 @@ std::string PluginReportsToText(std::span<const PluginReport> reports, int width
                 PluginStateName(report.state), devices_of(report), std::to_string(report.ops),
                 report.build_id.empty() ? "-" : report.build_id.substr(0, 8));
     text += "    " + report.path + "\n";
-    if (!report.reason.empty()) text += Wrap(report.reason, 4, columns);
+    if (!report.reason.empty()) text += WrapLines(report.reason, 4, columns);
   }
   return text;
 }

@@ -5,11 +5,12 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "core/base/text.h"
 #include "core/plugin/plugin_message.h"
 #include "core/plugin/plugin_registry.h"
 #include "tools/cli/cli.h"
-#include "tools/tenon/plugin_output.h"
 #include "tools/tenon/plugin_probe.h"
+#include "tools/tenon/plugin_selection.h"
 
 namespace tenon {
 

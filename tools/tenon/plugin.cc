@@ -13,8 +13,8 @@
 #include "core/plugin/plugin_registry.h"
 #include "core/train/run_config.h"
 #include "tools/cli/cli.h"
-#include "tools/tenon/plugin_output.h"
 #include "tools/tenon/plugin_probe.h"
+#include "tools/tenon/plugin_selection.h"
 
 namespace tenon {
 

@@ -59,6 +59,12 @@ TEST(Text, SplitJoinTrim) {
   EXPECT_EQ(Trim(" \tx y\n"), "x y");
 }
 
+TEST(Text, LinesAreWrappedBetweenWords) {
+  EXPECT_EQ(WrapLines("one two three", 2, 9), "  one two\n  three\n");
+  EXPECT_EQ(WrapLines("longer than the width", 0, 4), "longer\nthan\nthe\nwidth\n");
+  EXPECT_EQ(WrapLines("", 4, 20), "");
+}
+
 // POSIX shell, 2.2: nothing is special between single quotes but the quote.
 TEST(Text, ShellWords) {
   EXPECT_EQ(ShellWord("train.epochs=3"), "train.epochs=3");
