@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/e2e/rank_run.h"
+#include "tests/support/build_folder.h"
 
 namespace tenon {
 namespace {
@@ -102,7 +103,7 @@ TEST(DataParallel, AnotherDeviceIsOneLine) {
 }
 
 TEST(DataParallel, MemoryThatThePluginDoesNotReachGoesThroughTheHost) {
-  const std::string loopback = std::string(std::getenv("TENON_BUILD_DIR")) + "/fixtures/comm_loopback";
+  const std::string loopback = testing_support::BuildFolder() + "/fixtures/comm_loopback";
   const nlohmann::json summary = ExpectTheSame(2, 16, {"device=npu", "fallback=allow"},
                                                {"--plugin-dir", loopback, "--set", "parallel.comm=comm_loopback"});
   EXPECT_GT(summary.at("communication").at("staged"), 0);

@@ -1,20 +1,17 @@
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
 
 #include "core/plugin/plugin_registry.h"
+#include "tests/support/build_folder.h"
 
 namespace tenon::testing_support {
 
 // <build>/fixtures/<name>/<name>.so, built from tests/fixtures.
 inline std::string FixtureFolder(const std::string& name) {
-  const char* build = std::getenv("TENON_BUILD_DIR");
-  const std::string root =
-      build == nullptr ? std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path().string() : build;
-  return std::filesystem::canonical(root).string() + "/fixtures/" + name;
+  return std::filesystem::canonical(BuildFolder()).string() + "/fixtures/" + name;
 }
 inline std::string FixtureFile(const std::string& name) { return FixtureFolder(name) + "/" + name + ".so"; }
 

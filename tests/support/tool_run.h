@@ -10,17 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/build_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace tenon::testing_support {
 
 // <build>/bin/<name>
-inline std::string ToolPath(const std::string& name) {
-  const char* build = std::getenv("TENON_BUILD_DIR");
-  const std::string root =
-      build == nullptr ? std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path().string() : build;
-  return root + "/bin/" + name;
-}
+inline std::string ToolPath(const std::string& name) { return BuildFolder() + "/bin/" + name; }
 
 struct ToolResult {
   int exit_code = -1;  // -1: ended by `signal`

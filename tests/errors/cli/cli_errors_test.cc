@@ -3,11 +3,16 @@
 #include <sys/wait.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
+
+#include "tests/support/tool_run.h"
 
 namespace tenon {
 namespace {
+
+using testing_support::TempFolder;
+using testing_support::ToolPath;
+using testing_support::WriteFile;
 
 struct Answer {
   int code = -1;
@@ -27,8 +32,7 @@ std::string Drain(const std::string& command, int& code) {
 }
 
 Answer Call(const std::string& arguments) {
-  const char* build = std::getenv("TENON_BUILD_DIR");
-  const std::string program = std::string(build != nullptr ? build : "build/dev") + "/bin/tenon " + arguments;
+  const std::string program = ToolPath("tenon") + " " + arguments;
   Answer answer;
   answer.err = Drain(program + " 2>&1 >/dev/null", answer.code);
   answer.out = Drain(program + " 2>/dev/null", answer.code);
@@ -66,13 +70,9 @@ TEST(CliErrors, ConfigShowEndsWith2) {
 TEST(CliErrors, WhatIsPrintedReadsBack) {
   const Answer first = Call("config show configs/train/lenet_digits.yaml --set train.epochs=3");
   EXPECT_EQ(first.code, 0);
-  const std::string copy = testing::TempDir() + "tenon_cli_copy.yaml";
-  std::FILE* file = std::fopen(copy.c_str(), "w");
-  ASSERT_NE(file, nullptr);
-  std::fwrite(first.out.data(), 1, first.out.size(), file);
-  std::fclose(file);
-  EXPECT_EQ(Call("config show " + copy).out, first.out);
-  std::remove(copy.c_str());
+  const TempFolder folder;
+  WriteFile(folder / "copy.yaml", first.out);
+  EXPECT_EQ(Call("config show " + folder / "copy.yaml").out, first.out);
 }
 
 // Half an answer must not pass for a whole one.
@@ -81,22 +81,10 @@ TEST(CliErrors, FullStandardOutputIsAFailure) {
        {"op list --json", "op info Conv", "config schema", "config show configs/train/lenet_digits.yaml", "--version",
         "--help", "plugin list --json"}) {
     int code = -1;
-    const char* build = std::getenv("TENON_BUILD_DIR");
-    const std::string program = std::string(build != nullptr ? build : "build/dev") + "/bin/tenon ";
-    const std::string err = Drain(program + arguments + " 2>&1 >/dev/full", code);
+    const std::string err = Drain(ToolPath("tenon") + " " + arguments + " 2>&1 >/dev/full", code);
     EXPECT_EQ(code, 1) << arguments;
     EXPECT_EQ(err.rfind("error: The standard output cannot be written", 0), 0U) << arguments << err;
   }
-}
-
-std::string WriteCase(const std::string& name, const std::string& text) {
-  const std::string path = testing::TempDir() + name;
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  EXPECT_NE(file, nullptr);
-  if (file == nullptr) return path;
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fclose(file);
-  return path;
 }
 
 void ExpectFailure(const std::string& arguments, int code, const std::string& part) {
@@ -107,16 +95,17 @@ void ExpectFailure(const std::string& arguments, int code, const std::string& pa
 
 // More memory than any machine has: 10^16 and more bytes.
 TEST(CliErrors, TooLittleMemoryIsTold) {
-  const std::string graph = WriteCase(
-      "tenon_cli_large.ir",
-      "graph g {\n  %c: f32[10000000000000000] constant = tensor f32[10000000000000000]{0}\n  %x: f32[1] input\n"
-      "  %y = Add(%x, %c) : f32[10000000000000000]\n  return %y\n}\n");
+  const TempFolder folder;
+  const std::string graph = folder / "large.ir", run = folder / "large.yaml";
+  WriteFile(graph,
+            "graph g {\n  %c: f32[10000000000000000] constant = tensor f32[10000000000000000]{0}\n  %x: f32[1] input\n"
+            "  %y = Add(%x, %c) : f32[10000000000000000]\n  return %y\n}\n");
   ExpectFailure("graph show " + graph, 1,
                 "error: There is not enough memory: a tensor of 40000000.0 GB was asked for.");
-  const std::string run = WriteCase("tenon_cli_large.yaml",
-                                    "name: large\nnetwork: {layers: [flatten, {linear: {out: 3}}]}\n"
-                                    "data: {type: synthetic, samples: 10000000000000000, image: {shape: [1, 4, 4]}, "
-                                    "classes: 3}\ntrain: {epochs: 1}\n");
+  WriteFile(run,
+            "name: large\nnetwork: {layers: [flatten, {linear: {out: 3}}]}\n"
+            "data: {type: synthetic, samples: 10000000000000000, image: {shape: [1, 4, 4]}, "
+            "classes: 3}\ntrain: {epochs: 1}\n");
   ExpectFailure("train --dry-run " + run, 1,
                 "Synthetic data of 10000000000000000 samples need 80000000.0 GB for their order; this machine has ");
   ExpectFailure("train --dry-run " + run +
@@ -127,9 +116,11 @@ TEST(CliErrors, TooLittleMemoryIsTold) {
 
 // 4 * 2^62 elements wrap around to 0 in 64 bits.
 TEST(CliErrors, ShapesDoNotWrapAround) {
-  const std::string graph = WriteCase("tenon_cli_wraps.ir",
-                                      "graph g {\n  %x: f32[4,4611686018427387904] input\n"
-                                      "  %y = Concat(%x, %x, %x, %x) {axis=1} : f32[4,0]\n  return %y\n}\n");
+  const TempFolder folder;
+  const std::string graph = folder / "wraps.ir";
+  WriteFile(graph,
+            "graph g {\n  %x: f32[4,4611686018427387904] input\n"
+            "  %y = Concat(%x, %x, %x, %x) {axis=1} : f32[4,0]\n  return %y\n}\n");
   ExpectFailure("graph show " + graph, 2, "Input 0 has shape [4,4611686018427387904]: that is more than 2^62 bytes.");
 }
 

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "core/train/run_config.h"
+#include "tests/support/temp_folder.h"
 
 namespace tenon {
 namespace {
@@ -18,13 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFolder = "tests/errors/config";
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 struct CaseSetup {
   ConfigSource source;
@@ -35,7 +29,7 @@ struct CaseSetup {
 CaseSetup ReadSetup(const fs::path& path) {
   CaseSetup setup;
   setup.source.path = path.string();
-  std::istringstream lines(ReadAll(path));
+  std::istringstream lines(testing_support::ReadFile(path));
   for (std::string line; std::getline(lines, line);) {
     if (line.rfind("#! set ", 0) == 0) setup.source.overrides.push_back(line.substr(7));
     if (line.rfind("#! env ", 0) == 0) {
@@ -75,7 +69,7 @@ TEST_P(ConfigErrors, HaveTheirExactText) {
     std::ofstream(expect, std::ios::binary) << text;
     return;
   }
-  EXPECT_EQ(text, ReadAll(expect));
+  EXPECT_EQ(text, testing_support::ReadFile(expect));
 }
 
 std::string CaseName(const testing::TestParamInfo<fs::path>& info) { return info.param.stem().string(); }

@@ -11,11 +11,11 @@
 #include <functional>
 #include <map>
 
-#include "core/config/yaml_reader.h"
 #include "core/plugin/plugin_message.h"
 #include "core/plugin/plugin_registry.h"
 #include "tests/support/plugin_fixtures.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/yaml_text.h"
 
 namespace tenon {
 namespace {
@@ -28,6 +28,7 @@ using testing_support::PathEntry;
 using testing_support::ReadFile;
 using testing_support::TempFolder;
 using testing_support::WriteFile;
+using testing_support::Yaml;
 
 constexpr const char* kFolder = "tests/errors/plugin";
 
@@ -88,14 +89,6 @@ PluginsConfig Config(const std::string& path) {
   config.file = "run.yaml";
   config.load.push_back(PathEntry(path));
   return config;
-}
-
-ConfigNode Yaml(const std::string& text) {
-  auto origin = std::make_shared<ConfigOrigin>();
-  origin->name = "run.yaml";
-  Result<ConfigNode> node = ReadYaml(text, origin);
-  EXPECT_TRUE(node.ok()) << node.status().ToString();
-  return *node;
 }
 
 TEST(PluginErrors, FixturesFailWithTheirText) {

@@ -2,10 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "core/train/layer_reference.h"
+#include "tests/support/temp_folder.h"
 
 namespace tenon {
 namespace {
@@ -18,13 +16,6 @@ Result<RunConfig> Read(const std::string& text, RunConfigPart part = RunConfigPa
   const auto root = LoadConfigText(text, "folder/run.yaml", "/folder", [](const std::string&) { return std::nullopt; });
   if (!root.ok()) return root.status();
   return ReadRunConfig(*root, part);
-}
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 TEST(RunConfig, HasTheDocumentedDefaults) {
@@ -212,12 +203,12 @@ TEST(RunConfig, EveryShippedFileLoads) {
 }
 
 TEST(RunConfig, TheReferencePageIsUpToDate) {
-  EXPECT_EQ(ReadAll("docs/reference/config.md"), RunConfigSchemaMarkdown())
+  EXPECT_EQ(testing_support::ReadFile("docs/reference/config.md"), RunConfigSchemaMarkdown())
       << "Write it again: tenon config schema --markdown > docs/reference/config.md";
 }
 
 TEST(RunConfig, TheLayersPageIsUpToDate) {
-  EXPECT_EQ(ReadAll("docs/reference/layers.md"), LayersMarkdown())
+  EXPECT_EQ(testing_support::ReadFile("docs/reference/layers.md"), LayersMarkdown())
       << "Write it again: tenon config schema --layers > docs/reference/layers.md";
 }
 

@@ -9,27 +9,20 @@
 #include <thread>
 #include <vector>
 
-#include "core/config/yaml_reader.h"
 #include "core/plugin/completion.h"
 #include "core/plugin/error_sink.h"
 #include "core/plugin/host_handles.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/yaml_text.h"
 
 namespace tenon {
 namespace {
 
 using testing_support::TempFolder;
+using testing_support::Yaml;
 
 constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-
-ConfigNode Yaml(const std::string& text) {
-  auto origin = std::make_shared<ConfigOrigin>();
-  origin->name = "run.yaml";
-  Result<ConfigNode> node = ReadYaml(text, origin);
-  EXPECT_TRUE(node.ok()) << node.status().ToString();
-  return *node;
-}
 
 // One instance's services with the arguments that every slot takes.
 struct Host {

@@ -7,32 +7,18 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/plugin_fixtures.h"
+#include "tests/support/printed.h"
 #include "tests/support/temp_folder.h"
 
 namespace tenon {
 namespace {
 
 using nlohmann::json;
+using testing_support::Capture;
 using testing_support::FixtureFile;
+using testing_support::Printed;
 using testing_support::TempFolder;
 using testing_support::WriteFile;
-
-struct Printed {
-  int exit_code;
-  std::string out, err;
-  json parsed() const { return json::parse(out); }
-};
-
-template <class F>
-Printed Capture(F&& command) {
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  Printed printed;
-  printed.exit_code = command();
-  printed.out = testing::internal::GetCapturedStdout();
-  printed.err = testing::internal::GetCapturedStderr();
-  return printed;
-}
 
 Printed Diff(const std::string& a, const std::string& b, bool as_json = true) {
   return Capture([&] { return RunPluginAbiDiff({FixtureFile(a), FixtureFile(b), as_json}); });

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/plugin_fixtures.h"
+#include "tests/support/printed.h"
 #include "tests/support/temp_folder.h"
 #include "tools/tenon/doctor.h"
 #include "tools/tenon/plugin.h"
@@ -14,29 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing_support::Capture;
 using testing_support::FixtureFile;
 using testing_support::FixtureFolder;
+using testing_support::Printed;
 using testing_support::ReadFile;
 using testing_support::TempFolder;
 using testing_support::WriteFile;
-
-struct Printed {
-  int exit_code;
-  std::string out;
-  std::string err;
-  json parsed() const { return json::parse(out); }
-};
-
-template <class F>
-Printed Capture(F&& command) {
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  Printed printed;
-  printed.exit_code = command();
-  printed.out = testing::internal::GetCapturedStdout();
-  printed.err = testing::internal::GetCapturedStderr();
-  return printed;
-}
 
 const json* Row(const json& rows, const std::string& file) {
   for (const json& row : rows) {

@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/config/yaml_reader.h"
 #include "core/plugin/plugin_message.h"
 #include "tests/support/plugin_fixtures.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/yaml_text.h"
 
 namespace tenon {
 namespace {
@@ -27,16 +27,9 @@ using testing_support::PathEntry;
 using testing_support::ReadFile;
 using testing_support::TempFolder;
 using testing_support::WriteFile;
+using testing_support::Yaml;
 
 constexpr const char* kGood = "org.tenon.fixture.good";
-
-ConfigNode Yaml(const std::string& text) {
-  auto origin = std::make_shared<ConfigOrigin>();
-  origin->name = "run.yaml";
-  Result<ConfigNode> node = ReadYaml(text, origin);
-  EXPECT_TRUE(node.ok()) << node.status().ToString();
-  return *node;
-}
 
 const PluginReport* Row(const std::vector<PluginReport>& reports, const std::string& path) {
   for (const PluginReport& report : reports) {
