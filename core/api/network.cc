@@ -96,9 +96,7 @@ SampleLayout Network::Impl::LayoutFor(tenon::DType dtype, const tenon::Shape& sa
   }
   if (!ComparesValues(config.loss)) return made;
   graph::Graph graph = network->NewGraph();
-  tenon::Shape batch{1};
-  for (const std::int64_t dim : sample.dims()) batch.push_back(dim);
-  const graph::ValueId input = graph.AddInput("input", {dtype, SymShape(batch)});
+  const graph::ValueId input = graph.AddInput("input", {dtype, SymShape(made.samples_shape(1))});
   const tenon::Network::Build build = Value(network->AddTo(graph, input, false));
   const ValueType& output = graph.value(build.output).type;
   made.label_kind = LabelKind::kValue;
@@ -124,15 +122,10 @@ void Network::Impl::Prepare(tenon::DType dtype, const tenon::Shape& sample, cons
 
 // Zeros; two samples, since batch norm cannot train on one.
 Batch Network::Impl::AnyBatch() const {
-  const auto two = [](const tenon::Shape& sample) {
-    tenon::Shape shape{2};
-    for (const std::int64_t dim : sample.dims()) shape.push_back(dim);
-    return shape;
-  };
   Batch batch;
   batch.count = 2;
-  batch.samples = tenon::Tensor(layout.dtype, two(layout.shape));
-  batch.labels = tenon::Tensor(layout.label_dtype, two(layout.label_shape));
+  batch.samples = tenon::Tensor(layout.dtype, layout.samples_shape(batch.count));
+  batch.labels = tenon::Tensor(layout.label_dtype, layout.labels_shape(batch.count));
   return batch;
 }
 
@@ -195,9 +188,8 @@ Tensor Network::Run(const Tensor& samples) {
   batch.count = BatchOf(batch.samples);
   impl_->Prepare(batch.samples.dtype(), WithoutBatch(batch.samples.shape()), nullptr);
   impl_->CheckBatch(batch.samples);
-  tenon::Shape labels{batch.count};
-  for (const std::int64_t dim : impl_->layout.label_shape.dims()) labels.push_back(dim);
-  batch.labels = tenon::Tensor(impl_->layout.label_dtype, labels);  // the loss is not asked for
+  batch.labels =
+      tenon::Tensor(impl_->layout.label_dtype, impl_->layout.labels_shape(batch.count));  // the loss is not asked for
   const StepRunner::Evaluation result = Value(impl_->runner->Evaluate(batch));
   return Tensor::Access::Wrap(Value(impl_->core->engine->FromHost(*result.output)));
 }

@@ -10,9 +10,7 @@ CachedDataset::CachedDataset(std::shared_ptr<const Dataset> source, const Transf
     : source_(std::move(source)), layout_(source_->layout()) {
   layout_.shape = transform.output().shape;
   layout_.dtype = transform.output().dtype;
-  Shape shape{source_->size()};
-  for (const std::int64_t dim : layout_.shape.dims()) shape.push_back(dim);
-  samples_ = Tensor(layout_.dtype, shape);
+  samples_ = Tensor(layout_.dtype, layout_.samples_shape(source_->size()));
 }
 
 Result<std::shared_ptr<const Dataset>> CachedDataset::Create(std::shared_ptr<const Dataset> source,

@@ -5,6 +5,18 @@
 #include <vector>
 
 namespace tenon {
+namespace {
+
+Shape Stacked(std::int64_t count, const Shape& one) {
+  Shape all{count};
+  for (const std::int64_t dim : one.dims()) all.push_back(dim);
+  return all;
+}
+
+}  // namespace
+
+Shape SampleLayout::samples_shape(std::int64_t count) const { return Stacked(count, shape); }
+Shape SampleLayout::labels_shape(std::int64_t count) const { return Stacked(count, label_shape); }
 
 Status CheckLabels(const Dataset& dataset, std::int64_t classes) {
   const SampleLayout& layout = dataset.layout();

@@ -24,6 +24,9 @@ struct SampleLayout {
   DType label_dtype = DType::kI64;  // kI64 for classes, kF32 for values
   LabelKind label_kind = LabelKind::kClass;
 
+  // Of `count` samples one after the other, and of their labels.
+  Shape samples_shape(std::int64_t count) const;
+  Shape labels_shape(std::int64_t count) const;
   std::int64_t sample_bytes() const { return shape.elements() * SizeOf(dtype); }
   std::int64_t label_bytes() const { return label_shape.elements() * SizeOf(label_dtype); }
 };

@@ -19,12 +19,6 @@ std::int64_t NanosecondsSince(Clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
 }
 
-Shape WithCount(std::int64_t count, const Shape& shape) {
-  Shape all{count};
-  for (const std::int64_t dim : shape.dims()) all.push_back(dim);
-  return all;
-}
-
 // The first values of a tensor, seen as another shape, on the same memory.
 Tensor OnTop(const Tensor& tensor, const Shape& shape) {
   auto owner = std::make_shared<Tensor>(tensor);
@@ -86,10 +80,10 @@ Status Loader::MakeSlots() {
   TENON_TRY(CheckMemory(layout_, batch, depth));
   slots_ = std::vector<Slot>(static_cast<std::size_t>(depth));
   for (Slot& slot : slots_) {
-    slot.samples = Tensor(layout_.dtype, WithCount(batch, layout_.shape));
-    slot.labels = Tensor(layout_.label_dtype, WithCount(batch, layout_.label_shape));
-    slot.last_samples = OnTop(slot.samples, WithCount(last, layout_.shape));
-    slot.last_labels = OnTop(slot.labels, WithCount(last, layout_.label_shape));
+    slot.samples = Tensor(layout_.dtype, layout_.samples_shape(batch));
+    slot.labels = Tensor(layout_.label_dtype, layout_.labels_shape(batch));
+    slot.last_samples = OnTop(slot.samples, layout_.samples_shape(last));
+    slot.last_labels = OnTop(slot.labels, layout_.labels_shape(last));
   }
   for (std::int64_t i = 0; i < std::max<std::int64_t>(workers, 1); ++i)
     makers_.push_back(std::make_unique<BatchMaker>(data_, batch));

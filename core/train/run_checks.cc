@@ -11,12 +11,6 @@
 namespace tenon {
 namespace {
 
-Shape WithBatch(std::int64_t batch, const Shape& sample) {
-  Shape shape{batch};
-  for (const std::int64_t dim : sample.dims()) shape.push_back(dim);
-  return shape;
-}
-
 // The network and its loss on a batch of so many samples.
 struct Trial {
   graph::Graph graph;
@@ -28,8 +22,8 @@ Result<Trial> BuildFor(std::int64_t batch, const RunConfig& config, const Networ
                        bool training) {
   Trial trial;
   trial.graph = network.NewGraph();
-  const graph::ValueId input = trial.graph.AddInput("input", {layout.dtype, SymShape(WithBatch(batch, layout.shape))});
-  trial.labels = trial.graph.AddInput("labels", {layout.label_dtype, SymShape(WithBatch(batch, layout.label_shape))});
+  const graph::ValueId input = trial.graph.AddInput("input", {layout.dtype, SymShape(layout.samples_shape(batch))});
+  trial.labels = trial.graph.AddInput("labels", {layout.label_dtype, SymShape(layout.labels_shape(batch))});
   TENON_ASSIGN_WHILE(trial.build, network.AddTo(trial.graph, input, training), "building the network for samples {}{}",
                      NameOf(layout.dtype), layout.shape);
   auto loss = AddLoss(config.loss, trial.graph, trial.build.output, trial.labels);
