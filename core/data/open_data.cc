@@ -296,13 +296,9 @@ Result<std::unique_ptr<Loader>> DataSource::TestLoader(std::int64_t batch) const
   return InOrder(test_, batch);
 }
 
-Result<std::unique_ptr<Loader>> DataSource::ValidationLoader(std::int64_t batch) const {
+Result<std::unique_ptr<Loader>> DataSource::ValidationLoader() const {
   TENON_INVALID_IF(!has_validation(), "The data has no part for validation; 'data.split.validation' makes one.");
-  return InOrder(validation_, batch);
-}
-
-Result<std::unique_ptr<Loader>> DataSource::TrainInOrderLoader(std::int64_t batch) const {
-  return InOrder(train_, batch);
+  return InOrder(validation_, 0);
 }
 
 Result<std::unique_ptr<Loader>> DataSource::InOrder(const Part& part, std::int64_t batch) const {

@@ -51,13 +51,11 @@ class DataSource {
 
   // Batches of the training part with batch size, order and workers of the config.
   Result<std::unique_ptr<Loader>> TrainLoader() const;
-  // The test part in natural order, every sample once; of several ranks each gets whole batches of it. `batch` 0: as for
-  // training.
+  // The test part in natural order, every sample once; of several ranks each gets whole batches of it. `batch` 0: that of
+  // the config.
   Result<std::unique_ptr<Loader>> TestLoader(std::int64_t batch = 0) const;
   // The same for the part for validation.
-  Result<std::unique_ptr<Loader>> ValidationLoader(std::int64_t batch = 0) const;
-  // The same for the part for training.
-  Result<std::unique_ptr<Loader>> TrainInOrderLoader(std::int64_t batch = 0) const;
+  Result<std::unique_ptr<Loader>> ValidationLoader() const;
 
  private:
   friend class DataOpener;

@@ -6,7 +6,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "core/base/digest.h"
 #include "core/base/text.h"
 
 namespace tenon {
@@ -88,18 +87,6 @@ std::string PluginReportsToText(std::span<const PluginReport> reports, int width
     if (!report.reason.empty()) text += WrapLines(report.reason, 4, columns);
   }
   return text;
-}
-
-std::string PluginReportsFingerprint(std::span<const PluginReport> reports) {
-  std::vector<std::string> lines;
-  for (const PluginReport& report : reports) {
-    if (report.state == PluginState::kLoaded)
-      lines.push_back(fmt::format("{} {} {}\n", report.id, report.version, report.build_id));
-  }
-  std::sort(lines.begin(), lines.end());
-  Sha256 hash;
-  for (const std::string& line : lines) hash.Update(line.data(), line.size());
-  return hash.HexDigest();
 }
 
 }  // namespace tenon

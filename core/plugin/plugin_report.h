@@ -41,7 +41,4 @@ nlohmann::json PluginReportsToJson(std::span<const PluginReport> reports);
 // each row stands the whole path, then the reason.
 std::string PluginReportsToText(std::span<const PluginReport> reports, int width = 100);
 
-// Hash over id, version and build id of what is loaded; equal on all ranks of a sound run.
-std::string PluginReportsFingerprint(std::span<const PluginReport> reports);
-
 }  // namespace tenon

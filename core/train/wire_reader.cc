@@ -77,13 +77,4 @@ void AppendFieldHead(std::string* out, std::uint32_t number, std::uint64_t lengt
   AppendVarint(out, length);
 }
 
-std::size_t VarintSize(std::uint64_t value) {
-  std::size_t size = 1;
-  while (value >= 0x80) {
-    value >>= 7;
-    ++size;
-  }
-  return size;
-}
-
 }  // namespace tenon

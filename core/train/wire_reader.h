@@ -48,6 +48,5 @@ class WireReader {
 void AppendVarint(std::string* out, std::uint64_t value);
 // Adds the head of a field: key and, for a length-delimited one, its length.
 void AppendFieldHead(std::string* out, std::uint32_t number, std::uint64_t length);
-std::size_t VarintSize(std::uint64_t value);
 
 }  // namespace tenon
