@@ -12,6 +12,8 @@ namespace tenon {
 
 namespace {
 
+constexpr std::size_t kColumns = 100;
+
 // "…" is avoided: terminals without UTF-8 exist.
 std::string Cut(const std::string& text, std::size_t width) {
   if (text.size() <= width) return text;
@@ -57,8 +59,7 @@ nlohmann::json PluginReportsToJson(std::span<const PluginReport> reports) {
   return array;
 }
 
-std::string PluginReportsToText(std::span<const PluginReport> reports, int width) {
-  const std::size_t columns = static_cast<std::size_t>(std::max(width, 60));
+std::string PluginReportsToText(std::span<const PluginReport> reports) {
   const auto widest = [&reports](std::size_t least, std::size_t most, auto&& text) {
     std::size_t size = least;
     for (const PluginReport& report : reports) size = std::max(size, text(report).size());
@@ -84,7 +85,7 @@ std::string PluginReportsToText(std::span<const PluginReport> reports, int width
                 PluginStateName(report.state), devices_of(report), std::to_string(report.ops),
                 report.build_id.empty() ? "-" : report.build_id.substr(0, 8));
     text += "    " + report.path + "\n";
-    if (!report.reason.empty()) text += WrapLines(report.reason, 4, columns);
+    if (!report.reason.empty()) text += WrapLines(report.reason, 4, kColumns);
   }
   return text;
 }

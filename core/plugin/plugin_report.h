@@ -37,8 +37,8 @@ const char* PluginStateName(PluginState state);
 // Array of objects with the keys of architecture.md 7.2.
 nlohmann::json PluginReportsToJson(std::span<const PluginReport> reports);
 
-// Text table of at most `width` columns: id, version, ABI (built/effective), state, devices, operators, build id. Below
+// Text table of at most 100 columns: id, version, ABI (built/effective), state, devices, operators, build id. Below
 // each row stands the whole path, then the reason.
-std::string PluginReportsToText(std::span<const PluginReport> reports, int width = 100);
+std::string PluginReportsToText(std::span<const PluginReport> reports);
 
 }  // namespace tenon

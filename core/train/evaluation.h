@@ -13,10 +13,10 @@ struct MetricPlan {
   std::int64_t classes = 0;  // of the network's output; 0: its labels are values
 };
 
-// The metrics of a run with this loss over all samples of a loader, in its order. With `ranks` each has whole batches of its
+// The metrics of a run with this loss over all samples of a loader, in its order. With `ranks`, which may be null, each has whole batches of its
 // own, and all get the metrics over the samples of all.
 Result<MetricSet> EvaluateAll(StepRunner& runner, Loader& loader, const LossConfig& loss, const MetricPlan& plan,
-                              Communicator* ranks = nullptr);
+                              Communicator* ranks);
 
 // Adds up what the ranks have measured, in the order of the ranks: the same on all, and the same in each run.
 Status SumOverRanks(Communicator& ranks, MetricSet* set);

@@ -28,11 +28,11 @@ struct RunPosition {
 // Everything a checkpoint holds; `stop` may be null. Nothing in it depends on the number of ranks but for their samples a
 // step, `ranks * data.batch`.
 Result<RunState> CaptureRun(const RunConfig& config, const RunPosition& position, StepRunner& runner,
-                            const LossScaler& scaler, const EarlyStop* stop, std::int64_t ranks = 1);
+                            const LossScaler& scaler, const EarlyStop* stop, std::int64_t ranks);
 
 // The position of a checkpoint of the same run. Refuses another seed, another number of samples a step or another
 // accumulation: the steps would differ. Another number of ranks with the same samples a step goes on with what was left.
-Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state, std::int64_t ranks = 1);
+Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state, std::int64_t ranks);
 // Refuses a checkpoint whose run scaled its loss when this one does not, and the other way round.
 Status RestoreScaler(const RunState& state, LossScaler* scaler);
 // Best value and patience of a checkpoint; nothing where it has none.
