@@ -11,7 +11,7 @@ namespace tenon {
 
 struct ConfigTable;
 
-// What happens with a plugin that somebody else could have changed (abi.md e.3 2).
+// What happens with a plugin that somebody else could have changed.
 enum class TrustPolicy { kStrict, kWarn, kOff };
 
 // One entry of `plugins.load`.

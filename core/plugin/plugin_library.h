@@ -14,8 +14,8 @@
 
 namespace tenon {
 
-// An opened plugin file that passed every check of abi.md e.3 5-6. Lives until the process ends; opening the same file
-// again gives the same object.
+// An opened plugin file whose entry, descriptor and interface tables have passed all checks. Lives until the process ends;
+// opening the same file again gives the same object.
 class PluginLibrary {
  public:
   // Opens, asks the entry and validates. The library's constructors and its query run inside. Main thread.

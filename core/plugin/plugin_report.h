@@ -16,7 +16,7 @@ enum class PluginState {
   kRefused,  // something is wrong with it
 };
 
-// What is known about one plugin file: a row of `tenon plugin list` and of summary.json (architecture.md 7.2).
+// What is known about one plugin file: a row of `tenon plugin list` and of summary.json.
 struct PluginReport {
   std::string id;  // empty when the file told none
   std::string path;
@@ -34,7 +34,7 @@ struct PluginReport {
 
 const char* PluginStateName(PluginState state);
 
-// Array of objects with the keys of architecture.md 7.2.
+// Array of objects: id, path, state, code, reason, abi {built, effective, draft}, build_id, version, devices, ops.
 nlohmann::json PluginReportsToJson(std::span<const PluginReport> reports);
 
 // Text table of at most 100 columns: id, version, ABI (built/effective), state, devices, operators, build id. Below
