@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/data/text.h"
 #include "core/data/text_dataset.h"
+#include "core/data/token_text.h"
 
 namespace tenon {
 

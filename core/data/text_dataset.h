@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/data/dataset.h"
-#include "core/data/text.h"
+#include "core/data/token_text.h"
 
 namespace tenon {
 

@@ -8,9 +8,9 @@
 #include "core/config/fields.h"
 #include "core/config/schema.h"
 #include "core/config/yaml_writer.h"
+#include "core/train/init_from_codec.h"
 #include "core/train/layer_reference.h"
 #include "core/train/metric_name.h"
-#include "core/train/train_codec.h"
 
 namespace tenon {
 

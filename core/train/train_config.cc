@@ -1,8 +1,8 @@
 #include "core/train/train_config.h"
 
 #include "core/config/fields.h"
+#include "core/train/init_from_codec.h"
 #include "core/train/metric_name.h"
-#include "core/train/train_codec.h"
 
 namespace tenon {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/data/text.h"
+#include "core/data/token_text.h"
 
 #include <gtest/gtest.h>
 
