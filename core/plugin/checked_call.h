@@ -1,5 +1,6 @@
 // The part of the checking layer that is the same for all slots: finds the plugin by the first argument, looks at the
-// objects among the others, keeps an eye on out-structs, and judges the answer. Included by checked_tables.cc alone.
+// objects among the others, keeps an eye on out-structs, and judges the answer. Included by the files
+// of checked tables alone.
 #pragma once
 
 #include <cstring>
