@@ -81,8 +81,7 @@ Status Open(const exec::RuntimeOptions& plugins, const RunConfig& config, const 
   StepRunnerOptions options;
   options.config = &config;
   options.layout.shape = Shape{1, 28, 28};
-  TENON_ASSIGN(bench->runner, config.mode == RunMode::kGraph ? MakeGraphRunner(*bench->runtime, network, options)
-                                                             : MakeEagerRunner(*bench->runtime, network, options));
+  bench->runner = MakeStepRunner(*bench->runtime, network, options);
   return {};
 }
 

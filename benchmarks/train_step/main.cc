@@ -117,7 +117,7 @@ Status Run(const std::string& name, std::int64_t batch_size, int threads, double
   StepRunnerOptions runner_options;
   runner_options.config = &config;
   runner_options.layout = chosen.layout;
-  TENON_ASSIGN(const auto runner, MakeGraphRunner(*runtime, network, runner_options));
+  const auto runner = MakeStepRunner(*runtime, network, runner_options);
   const Batch batch = RandomBatch(chosen, batch_size, 1);
   std::int64_t step = 0;
   double loss = 0;

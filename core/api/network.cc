@@ -111,8 +111,7 @@ void Network::Impl::Prepare(tenon::DType dtype, const tenon::Shape& sample, cons
   StepRunnerOptions options;
   options.config = &config;
   options.layout = layout;
-  runner = Value(config.mode == RunMode::kGraph ? MakeGraphRunner(*core->runtime, *network, options)
-                                                : MakeEagerRunner(*core->runtime, *network, options));
+  runner = MakeStepRunner(*core->runtime, *network, options);
   if (!pending) return;
   Check(runner->Prepare(AnyBatch()));
   const Checkpoint checkpoint = std::move(*pending);

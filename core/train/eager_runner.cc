@@ -1,5 +1,5 @@
-// mode: pynative. The network's graph as the layers make it, walked node by node: each operator runs when it is reached,
-// on a tape; then the gradients, then what is done with them (EagerUpdate).
+#include "core/train/eager_runner.h"
+
 #include <cmath>
 #include <set>
 
@@ -12,7 +12,6 @@
 #include "core/train/non_finite_loss.h"
 #include "core/train/precision.h"
 #include "core/train/step_outcome.h"
-#include "core/train/step_runner.h"
 #include "core/train/trained_network.h"
 
 namespace tenon {
@@ -27,6 +26,8 @@ constexpr std::size_t kMostWalks = 64;
 
 std::size_t Index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
+// The network's graph as the layers make it, walked node by node: each operator runs when it is reached, on a tape; then the
+// gradients, then what is done with them (EagerUpdate).
 class EagerRunner final : public StepRunner {
  public:
   EagerRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options)
@@ -456,9 +457,9 @@ void EagerRunner::AddTo(RunSummary& summary) const {
 
 }  // namespace
 
-Result<std::unique_ptr<StepRunner>> MakeEagerRunner(exec::Runtime& runtime, const Network& network,
-                                                    const StepRunnerOptions& options) {
-  return std::unique_ptr<StepRunner>(new EagerRunner(runtime, network, options));
+std::unique_ptr<StepRunner> MakeEagerRunner(exec::Runtime& runtime, const Network& network,
+                                            const StepRunnerOptions& options) {
+  return std::make_unique<EagerRunner>(runtime, network, options);
 }
 
 }  // namespace tenon

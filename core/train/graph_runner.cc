@@ -1,4 +1,5 @@
-// mode: graph. One compiled program per shape of a batch and purpose; all share the variables and the arena.
+#include "core/train/graph_runner.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +12,6 @@
 #include "core/train/non_finite_loss.h"
 #include "core/train/precision.h"
 #include "core/train/step_outcome.h"
-#include "core/train/step_runner.h"
 #include "core/train/step_scalars.h"
 #include "core/train/trained_network.h"
 
@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kMostPrograms = 64;
 
+// One compiled program per shape of a batch and purpose; all share the variables and the arena.
 class GraphRunner final : public StepRunner {
  public:
   GraphRunner(exec::Runtime& runtime, const Network& network, const StepRunnerOptions& options)
@@ -339,9 +340,9 @@ void GraphRunner::AddTo(RunSummary& summary) const {
 
 }  // namespace
 
-Result<std::unique_ptr<StepRunner>> MakeGraphRunner(exec::Runtime& runtime, const Network& network,
-                                                    const StepRunnerOptions& options) {
-  return std::unique_ptr<StepRunner>(new GraphRunner(runtime, network, options));
+std::unique_ptr<StepRunner> MakeGraphRunner(exec::Runtime& runtime, const Network& network,
+                                            const StepRunnerOptions& options) {
+  return std::make_unique<GraphRunner>(runtime, network, options);
 }
 
 }  // namespace tenon

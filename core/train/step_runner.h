@@ -91,12 +91,9 @@ struct StepRunnerOptions {
   exec::GradientExchange* exchange = nullptr;                   // with several ranks; must outlive the runner
 };
 
-// mode: graph. Programs are compiled once per shape of a batch and kept, the least recently used beyond 64 dropped.
-Result<std::unique_ptr<StepRunner>> MakeGraphRunner(exec::Runtime& runtime, const Network& network,
-                                                    const StepRunnerOptions& options);
-
-// mode: pynative. Operators run one by one when they are reached, on a tape; the same kernels and gradients.
-Result<std::unique_ptr<StepRunner>> MakeEagerRunner(exec::Runtime& runtime, const Network& network,
-                                                    const StepRunnerOptions& options);
+// For the mode of the run file: programs that are compiled (graph_runner.h), or operators that run when they are reached
+// (eager_runner.h). Runtime and network outlive the runner.
+std::unique_ptr<StepRunner> MakeStepRunner(exec::Runtime& runtime, const Network& network,
+                                           const StepRunnerOptions& options);
 
 }  // namespace tenon

@@ -76,7 +76,7 @@ Status TrainingRun::Open() {
   }
   TENON_TRY(ConfigureLog(log));
   TENON_LOG(kInfo, "train", "{}", data_->description());
-  TENON_TRY(OpenRunner());
+  OpenRunner();
   profile_.Start(*runtime_);
   scaler_ = LossScaler(config_.amp);
   if (options_.resume) {
@@ -228,16 +228,14 @@ Status TrainingRun::OpenFolder() {
   return {};
 }
 
-Status TrainingRun::OpenRunner() {
+void TrainingRun::OpenRunner() {
   StepRunnerOptions options;
   options.config = &config_;
   options.layout = data_->layout();
   options.first_values = &first_values_;
   if (folder_) options.graphs_folder = folder_->File("graphs");
   if (ranks_ && !local_) options.exchange = &ranks_->gradients();
-  TENON_ASSIGN(runner_, config_.mode == RunMode::kGraph ? MakeGraphRunner(*runtime_, *network_, options)
-                                                        : MakeEagerRunner(*runtime_, *network_, options));
-  return {};
+  runner_ = MakeStepRunner(*runtime_, *network_, options);
 }
 
 // Nothing of an earlier run is written over before its checkpoint has been taken.

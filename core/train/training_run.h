@@ -66,7 +66,7 @@ class TrainingRun {
   Status EndRanks(Status status);
   CheckpointFolder MakeCheckpointFolder() const;
   Status OpenFolder();
-  Status OpenRunner();
+  void OpenRunner();
   Status OpenRecords();
   Status Resume();
   Status LoadInto(const Checkpoint& checkpoint, const std::string& path);

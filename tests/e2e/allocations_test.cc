@@ -146,8 +146,7 @@ TEST_P(AllocationsTest, SteadyStepsAllocateNothingOfOurs) {
   StepRunnerOptions options;
   options.config = &*config;
   options.layout = data->layout();
-  const auto runner = MakeGraphRunner(**runtime, *network, options);
-  ASSERT_TRUE(runner.ok());
+  const auto runner = MakeStepRunner(**runtime, *network, options);
   const auto loader = data->TrainLoader();
   ASSERT_TRUE(loader.ok());
   ASSERT_TRUE((*loader)->Start(0).ok());
@@ -155,7 +154,7 @@ TEST_P(AllocationsTest, SteadyStepsAllocateNothingOfOurs) {
   ASSERT_TRUE(batch.ok());
   const auto steps = [&](int from, int to) {
     for (int step = from; step < to; ++step) {
-      const auto loss = (*runner)->Train(**batch, 0.01, step);
+      const auto loss = runner->Train(**batch, 0.01, step);
       if (!loss.ok()) return loss.status().ToString();
     }
     return std::string();

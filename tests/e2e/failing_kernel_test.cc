@@ -94,7 +94,7 @@ class Session {
     StepRunnerOptions runner;
     runner.config = &config_;
     runner.layout.shape = Shape{1, 2, 3};
-    runner_ = std::move(MakeGraphRunner(*runtime_, *network_, runner)).value();
+    runner_ = MakeStepRunner(*runtime_, *network_, runner);
     batch_.count = 4;
     batch_.samples = Tensor(DType::kF32, Shape{4, 1, 2, 3});
     batch_.labels = Tensor(DType::kI64, Shape{4});

@@ -36,7 +36,7 @@ class Runner {
     StepRunnerOptions options;
     options.config = &config_;
     options.layout = data_->layout();
-    runner_ = Value(MakeGraphRunner(*runtime_, *network_, options));
+    runner_ = MakeStepRunner(*runtime_, *network_, options);
     loader_ = Value(data_->TrainLoader());
     EXPECT_TRUE(loader_->Start(0).ok());
     batch_ = Value(loader_->Next());

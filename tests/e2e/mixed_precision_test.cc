@@ -29,9 +29,7 @@ Result<Outcome> RunSteps(const RunConfig& config, int steps) {
   StepRunnerOptions options;
   options.config = &config;
   options.layout = data.layout();
-  TENON_ASSIGN(const std::unique_ptr<StepRunner> runner, config.mode == RunMode::kGraph
-                                                             ? MakeGraphRunner(*runtime, network, options)
-                                                             : MakeEagerRunner(*runtime, network, options));
+  const std::unique_ptr<StepRunner> runner = MakeStepRunner(*runtime, network, options);
   TENON_ASSIGN(const std::unique_ptr<Loader> loader, data.TrainLoader());
   TENON_TRY(loader->Start(0));
   TENON_ASSIGN(const Batch* batch, loader->Next());
@@ -151,8 +149,7 @@ class ScaledSteps : public testing::TestWithParam<RunMode> {
     StepRunnerOptions options;
     options.config = &config_;
     options.layout = data_->layout();
-    runner_ = Value(GetParam() == RunMode::kGraph ? MakeGraphRunner(*runtime_, *network_, options)
-                                                  : MakeEagerRunner(*runtime_, *network_, options));
+    runner_ = MakeStepRunner(*runtime_, *network_, options);
     loader_ = Value(data_->TrainLoader());
     ASSERT_TRUE(loader_->Start(0).ok());
     batch_ = Value(loader_->Next());

@@ -33,9 +33,7 @@ Result<Outcome> RunSteps(const RunConfig& config) {
   StepRunnerOptions options;
   options.config = &config;
   options.layout = data.layout();
-  TENON_ASSIGN(const std::unique_ptr<StepRunner> runner, config.mode == RunMode::kGraph
-                                                             ? MakeGraphRunner(*runtime, network, options)
-                                                             : MakeEagerRunner(*runtime, network, options));
+  const std::unique_ptr<StepRunner> runner = MakeStepRunner(*runtime, network, options);
   TENON_ASSIGN(const std::unique_ptr<Loader> loader, data.TrainLoader());
   TENON_TRY(loader->Start(0));
   Outcome outcome;

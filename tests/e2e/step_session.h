@@ -53,10 +53,7 @@ class StepSession {
     runner_options.config = &config_;
     runner_options.layout = data_->layout();
     if (comm != nullptr) runner_options.exchange = MakeExchange();
-    auto runner = config_.mode == RunMode::kGraph ? MakeGraphRunner(*runtime_, *network_, runner_options)
-                                                  : MakeEagerRunner(*runtime_, *network_, runner_options);
-    Check(runner.status());
-    runner_ = std::move(runner).value();
+    runner_ = MakeStepRunner(*runtime_, *network_, runner_options);
   }
   ~StepSession() { runner_.reset(); }
 

@@ -47,9 +47,7 @@ TrainingFixture::TrainingFixture(const std::string& sections, const SampleLayout
   StepRunnerOptions options;
   options.config = &config_;
   options.layout = layout;
-  auto runner = MakeGraphRunner(*runtime_, *network_, options);
-  Check(runner.status());
-  runner_ = std::move(runner).value();
+  runner_ = MakeStepRunner(*runtime_, *network_, options);
 }
 
 TrainingFixture::~TrainingFixture() { runner_.reset(); }
