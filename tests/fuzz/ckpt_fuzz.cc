@@ -8,6 +8,7 @@
 #include "core/train/checkpoint_diff.h"
 #include "core/train/checkpoint_wire.h"
 #include "tests/fuzz/seeds.h"
+#include "tests/fuzz/small_checkpoint.h"
 
 namespace {
 
@@ -25,15 +26,6 @@ tenon::Result<tenon::Checkpoint> Read(const std::string& file) {
   return tenon::ReadCkpt({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()});
 }
 
-tenon::Checkpoint Some() {
-  tenon::Checkpoint checkpoint;
-  checkpoint.Add("w", tenon::Tensor::Of<float>(tenon::Shape{2, 2}, {1, 2, 3, 4}));
-  checkpoint.Add("n", tenon::Tensor::Scalar<std::int64_t>(7));
-  checkpoint.Add("flag", tenon::Tensor::Of<bool>(tenon::Shape{2}, {true, false}));
-  checkpoint.Add("none", tenon::Tensor(tenon::DType::kF16, tenon::Shape{0, 3}));
-  return checkpoint;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -46,5 +38,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 std::vector<std::string> tenon::fuzz::Seeds() {
-  return {Written(Some(), {}), Written(Some(), {512, false}), Written(Some(), {8, false})};
+  return {Written(tenon::fuzz::SmallCheckpoint(), {}), Written(tenon::fuzz::SmallCheckpoint(), {512, false}),
+          Written(tenon::fuzz::SmallCheckpoint(), {8, false})};
 }

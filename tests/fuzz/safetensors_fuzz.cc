@@ -8,6 +8,7 @@
 #include "core/train/checkpoint_diff.h"
 #include "core/train/safetensors.h"
 #include "tests/fuzz/seeds.h"
+#include "tests/fuzz/small_checkpoint.h"
 
 namespace {
 
@@ -21,15 +22,6 @@ std::string Written(const tenon::Checkpoint& checkpoint, bool checksum) {
   return out;
 }
 
-tenon::Checkpoint Some() {
-  tenon::Checkpoint checkpoint;
-  checkpoint.Add("w", tenon::Tensor::Of<float>(tenon::Shape{2, 2}, {1, 2, 3, 4}));
-  checkpoint.Add("n", tenon::Tensor::Scalar<std::int64_t>(7));
-  checkpoint.Add("flag", tenon::Tensor::Of<bool>(tenon::Shape{2}, {true, false}));
-  checkpoint.Add("none", tenon::Tensor(tenon::DType::kF16, tenon::Shape{0, 3}));
-  return checkpoint;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -41,4 +33,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-std::vector<std::string> tenon::fuzz::Seeds() { return {Written(Some(), false), Written(Some(), true)}; }
+std::vector<std::string> tenon::fuzz::Seeds() {
+  return {Written(tenon::fuzz::SmallCheckpoint(), false), Written(tenon::fuzz::SmallCheckpoint(), true)};
+}
