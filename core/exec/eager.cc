@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/fnv.h"
+#include "core/base/hash_mix.h"
 #include "core/exec/gradient_exchange.h"
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 
 namespace tenon::exec {
 namespace {
-
-std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 32);
-}
-
-std::uint64_t NameHash(std::string_view domain, std::string_view type) { return Fnv(type, Fnv(".", Fnv(domain))); }
 
 std::span<const EagerTensor> WithoutAbsentEnd(std::span<const EagerTensor> inputs) {
   std::size_t count = inputs.size();
@@ -49,8 +42,8 @@ EagerEngine::~EagerEngine() {
 
 const EagerType* EagerEngine::TypeOf(const ValueType& type) {
   const Shape shape = type.shape.Concrete();
-  std::uint64_t hash = Mix(static_cast<std::uint64_t>(type.dtype), static_cast<std::uint64_t>(shape.rank()));
-  for (const std::int64_t dim : shape.dims()) hash = Mix(hash, static_cast<std::uint64_t>(dim));
+  std::uint64_t hash = HashMix(static_cast<std::uint64_t>(type.dtype), static_cast<std::uint64_t>(shape.rank()));
+  for (const std::int64_t dim : shape.dims()) hash = HashMix(hash, static_cast<std::uint64_t>(dim));
   auto& bucket = types_[hash];
   for (const auto& known : bucket) {
     if (known->value.dtype == type.dtype && known->shape == shape) return known.get();
@@ -188,27 +181,7 @@ void EagerEngine::ReleasePlan(EagerPlan* plan) {
   if (--plan->references == 0) delete plan;
 }
 
-// ---- plans
-
-Result<EagerOp*> EagerEngine::Op(std::string_view domain, std::string_view type, const Attributes& attrs, int version) {
-  const std::uint64_t hash =
-      Mix(Mix(NameHash(domain, type), static_cast<std::uint64_t>(version)), attrs.items().empty() ? 0 : HashOf(attrs));
-  auto& bucket = ops_[hash];
-  for (const auto& known : bucket) {
-    const OpDef& def = *known->def_;
-    if (def.type() == type && def.domain() == domain && known->attrs_ == attrs) return known.get();
-  }
-  TENON_ASSIGN(const OpDef* def, options_.ops->Find(domain, type, version));
-  Attributes completed = attrs;
-  TENON_TRY(def->Complete(completed));
-  auto op = std::make_unique<EagerOp>();
-  op->def_ = def;
-  op->attrs_ = attrs;
-  op->hash_ = hash;
-  op->saves_ = !def->saved_outputs().empty();
-  bucket.push_back(std::move(op));
-  return bucket.back().get();
-}
+// ---- calls
 
 bool EagerEngine::Fits(const EagerPlan& plan, std::span<const EagerTensor> inputs, std::uint32_t variant) const {
   if (plan.variant != variant || plan.inputs.size() != inputs.size()) return false;
@@ -227,99 +200,6 @@ bool EagerEngine::Fits(const EagerPlan& plan, std::span<const EagerTensor> input
   }
   return true;
 }
-
-// Host views (or copies) of the inputs whose values decide about shapes.
-Status EagerEngine::ReadContents(const EagerOp& op, std::span<const EagerTensor> inputs) {
-  contents_.assign(inputs.size(), Tensor());
-  for (std::size_t i = 0; i < inputs.size() && i < 64; ++i) {
-    if ((op.value_inputs_ >> i & 1u) == 0 || !inputs[i]) continue;
-    const EagerTensor& input = inputs[i];
-    if (device_.host_accessible() && device_.inline_streams()) {
-      contents_[i] = Tensor::FromOwner(input.dtype(), input.shape(), nullptr, reinterpret_cast<void*>(input.address()));
-    } else {
-      TENON_ASSIGN(contents_[i], ToHost(input));
-    }
-  }
-  return {};
-}
-
-std::uint64_t EagerEngine::PlanHash(const EagerOp& op, std::span<const EagerTensor> inputs,
-                                    std::uint32_t variant) const {
-  std::uint64_t hash = Mix(op.hash_, variant);
-  for (const EagerTensor& input : inputs) hash = Mix(hash, input ? input.value()->type->id + 1u : 0u);
-  if (op.value_inputs_ == 0) return hash;
-  for (const Tensor& content : contents_) {
-    if (!content.defined()) continue;
-    const auto* bytes = static_cast<const unsigned char*>(content.raw());
-    for (std::int64_t i = 0; i < content.bytes(); ++i) hash = FnvByte(hash, bytes[i]);
-  }
-  return hash;
-}
-
-Result<EagerPlan*> EagerEngine::FindPlan(EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant,
-                                         const EagerSite* site) {
-  if (op.value_inputs_ != 0) {
-    TENON_TRY(ReadContents(op, inputs));
-    if (op.last_ != nullptr && Fits(*op.last_, inputs, variant)) return op.last_;
-  }
-  const auto range = plans_.equal_range(PlanHash(op, inputs, variant));
-  for (auto at = range.first; at != range.second; ++at) {
-    if (at->second->op == &op && Fits(*at->second, inputs, variant)) return at->second;
-  }
-  return AddPlan(op, inputs, variant, site);
-}
-
-Result<EagerPlan*> EagerEngine::AddPlan(EagerOp& op, std::span<const EagerTensor> inputs, std::uint32_t variant,
-                                        const EagerSite* site) {
-  const ActivityScope scope(device_.activity(), ActivityKind::kCompile);
-  ++counts_.misses;
-  --counts_.hits;  // the caller counts every call as a hit
-  TENON_TRY(device_.Synchronize());
-  TENON_ASSIGN(auto made, planner_.Make(op, inputs, static_cast<int>(variant >> 1), (variant & 1u) != 0, site));
-  made->variant = variant;
-  TENON_TRY(GrowWorkspace(*made));
-  if (op.value_inputs_ != 0) TENON_TRY(ReadContents(op, inputs));
-  made->hash = PlanHash(op, inputs, variant);
-  if (made->kernel != nullptr) NoteKernel(*made, site);
-  while (plans_.size() >= options_.most_plans && !plans_.empty()) Evict();
-  EagerPlan* plan = made.release();
-  plans_.emplace(plan->hash, plan);
-  return plan;
-}
-
-void EagerEngine::NoteKernel(const EagerPlan& plan, const EagerSite* site) {
-  const std::string name = plan.op->def().FullName();
-  KernelCount& count = kernels_[name];
-  ++(plan.kernel->is_reference() ? count.reference : count.fast);
-  if (!plan.kernel->is_reference() && static_cast<const PluginKernel&>(*plan.kernel).splits_products()) ++count.split;
-  if (!plan.fallback) return;
-  const auto& kernel = static_cast<const ReferenceKernel&>(*plan.kernel);
-  fallbacks_.push_back({site == nullptr ? plan.op->def().type() : site->name, name, kernel.fallback_reason()});
-}
-
-void EagerEngine::Evict() {
-  auto oldest = plans_.begin();
-  for (auto at = plans_.begin(); at != plans_.end(); ++at) {
-    if (at->second->last_use < oldest->second->last_use) oldest = at;
-  }
-  EagerPlan* plan = oldest->second;
-  plans_.erase(oldest);
-  EagerOp* op = const_cast<EagerOp*>(plan->op);  // NOLINT: operators belong to this engine
-  if (op->last_ == plan) op->last_ = nullptr;
-  ++counts_.evictions;
-  ReleasePlan(plan);
-}
-
-Status EagerEngine::GrowWorkspace(const EagerPlan& plan) {
-  const std::int64_t bytes = plan.kernel == nullptr ? 0 : plan.kernel->workspace_bytes();
-  if (bytes <= workspace_.bytes()) return {};
-  workspace_ = Buffer();
-  TENON_ASSIGN_WHILE(workspace_, device_.Allocate(bytes, TENON_ALLOC_DEFAULT), "allocating the scratch memory of {}",
-                     plan.op->def().FullName());
-  return {};
-}
-
-// ---- calls
 
 Status EagerEngine::Run(EagerOp& op, std::span<const EagerTensor> given, std::span<EagerTensor> outputs,
                         const EagerCall& call) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string_view>
 
+#include "core/base/hash_mix.h"
 #include "core/base/text.h"
 #include "core/exec/call_stream.h"
 #include "core/passes/pass.h"
@@ -14,32 +15,28 @@ namespace {
 // Values of larger inputs are never read to find a shape.
 constexpr std::int64_t kMostShapeValues = 4096;
 
-std::uint64_t Mix(std::uint64_t hash, std::uint64_t value) {
-  return (hash ^ value) * 0x9e3779b97f4a7c15u + (hash >> 29);
-}
-
 std::uint64_t HashOf(const AttrValue& value) {
   std::uint64_t hash = value.index();
-  const auto text = [&](const std::string& part) { hash = Mix(hash, std::hash<std::string>()(part)); };
+  const auto text = [&](const std::string& part) { hash = HashMix(hash, std::hash<std::string>()(part)); };
   switch (TypeOf(value)) {
     case AttrType::kInt:
-      return Mix(hash, static_cast<std::uint64_t>(std::get<std::int64_t>(value)));
+      return HashMix(hash, static_cast<std::uint64_t>(std::get<std::int64_t>(value)));
     case AttrType::kFloat:
-      return Mix(hash, std::hash<double>()(std::get<double>(value)));
+      return HashMix(hash, std::hash<double>()(std::get<double>(value)));
     case AttrType::kText:
       text(std::get<std::string>(value));
       return hash;
     case AttrType::kTensor: {
       const Tensor& tensor = std::get<Tensor>(value);
       const std::string_view bytes(static_cast<const char*>(tensor.raw()), static_cast<std::size_t>(tensor.bytes()));
-      return Mix(hash, std::hash<std::string_view>()(bytes));
+      return HashMix(hash, std::hash<std::string_view>()(bytes));
     }
     case AttrType::kInts:
       for (const std::int64_t item : std::get<std::vector<std::int64_t>>(value))
-        hash = Mix(hash, static_cast<std::uint64_t>(item));
+        hash = HashMix(hash, static_cast<std::uint64_t>(item));
       return hash;
     case AttrType::kFloats:
-      for (const double item : std::get<std::vector<double>>(value)) hash = Mix(hash, std::hash<double>()(item));
+      for (const double item : std::get<std::vector<double>>(value)) hash = HashMix(hash, std::hash<double>()(item));
       return hash;
     case AttrType::kTexts:
       for (const std::string& item : std::get<std::vector<std::string>>(value)) text(item);
@@ -59,7 +56,7 @@ std::string TypesOf(std::span<const EagerTensor> inputs) {
 std::uint64_t HashOf(const Attributes& attrs) {
   std::uint64_t hash = 1;
   for (const auto& item : attrs.items())
-    hash = Mix(Mix(hash, std::hash<std::string>()(item.first)), HashOf(item.second));
+    hash = HashMix(HashMix(hash, std::hash<std::string>()(item.first)), HashOf(item.second));
   return hash;
 }
 
