@@ -46,9 +46,9 @@ for ((i = 1; i <= times; ++i)); do
   "$program" save "$folder" 2>>"$folder/errors" &
   saver=$!
   # The first save of all must be done before there is anything to lose.
-  while [[ $last -eq 0 && ! -e $folder/net-1_1.ckpt ]]; do sleep 0.01; done
+  while [[ $last -eq 0 && ! -e $folder/net-1_1.ckpt ]] && kill -0 "$saver" 2>/dev/null; do sleep 0.01; done
   sleep "0.$(printf '%03d' $((RANDOM % 200 + 10)))"
-  kill -9 "$saver"
+  kill -9 "$saver" 2>/dev/null || true
   wait "$saver" 2>/dev/null || true
   if number=$("$program" check "$folder") && [[ $number -ge $last ]]; then
     good=$((good + 1))
