@@ -69,8 +69,7 @@ struct SmallHostServices {
       return static_cast<int32_t>(TENON_OK);
     };
     api.option_text = [](tenon_host* self, tenon_str key, tenon_str value, tenon_str, tenon_str* out, tenon_error*) {
-      static std::string given;
-      given = Of(self).Option(std::string(sdk::Text(key)));
+      const std::string& given = Of(self).Option(std::string(sdk::Text(key)));
       *out = given.empty() ? value : sdk::Str(given);
       return static_cast<int32_t>(TENON_OK);
     };
@@ -143,9 +142,10 @@ bool SmallHost::Finish() {
   return false;
 }
 
-std::string SmallHost::Option(const std::string& key) const {
+const std::string& SmallHost::Option(const std::string& key) const {
+  static const std::string none;
   const auto found = options_.find(key);
-  return found == options_.end() ? "" : found->second;
+  return found == options_.end() ? none : found->second;
 }
 
 DeviceMemory::DeviceMemory(SmallHost& host, uint64_t bytes) : host_(&host) {

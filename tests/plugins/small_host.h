@@ -40,7 +40,7 @@ class SmallHost {
   const tenon_error_info& last_info() const { return info_; }
   // Tokens that were completed, with their codes. Only between two calls of Finish.
   const std::map<const void*, std::vector<int32_t>>& completions() const { return completions_; }
-  std::string Option(const std::string& key) const;
+  const std::string& Option(const std::string& key) const;
 
  private:
   void MakeStream();
