@@ -87,8 +87,8 @@ TENON_INLINE int64_t KeysRead(const AttentionArgsOf<T>& a, int64_t i, int64_t k0
   return a.causal ? Max(0, Min(count, i - k0 + 1)) : count;
 }
 
-// scores -> scale * scores + mask in place, -inf from `read` on to the end of its vector; the largest, NaN if there is one.
-TENON_INLINE float FinishScores(float factor, const MaskRow& mask, int64_t k0, int64_t read, float* scores) {
+// scores -> scale * scores + mask in place, -inf from `read` on to the end of its vector; the largest number of each lane.
+TENON_INLINE Vec FinishScores(float factor, const MaskRow& mask, int64_t k0, int64_t read, float* scores) {
   Vec top = Set(-kInfinity);
   const Vec scale = Set(factor);
   for (int64_t c = 0; c < read; c += kLanes) {
@@ -96,13 +96,13 @@ TENON_INLINE float FinishScores(float factor, const MaskRow& mask, int64_t k0, i
     if (mask.given()) v += mask.Added(k0 + c, read - c);
     v = FirstLanes(v, read - c, -kInfinity);
     Store(scores + c, v);
-    top = Select((v > top) | (v != v), v, top);
+    top = Select(v > top, v, top);
   }
-  return MaxLanes(top);
+  return top;
 }
 
-// scores -> exp(scores - base) in place and their sum; zero from `read` on to `padded`.
-TENON_INLINE float Exponentials(float* scores, int64_t read, int64_t padded, float base) {
+// scores -> exp(scores - base) in place and their sums by lane; zero from `read` on to `padded`.
+TENON_INLINE Vec Exponentials(float* scores, int64_t read, int64_t padded, float base) {
   Vec sum = Zero();
   int64_t c = 0;
   for (; c < read; c += kLanes) {
@@ -111,7 +111,7 @@ TENON_INLINE float Exponentials(float* scores, int64_t read, int64_t padded, flo
     sum += e;
   }
   for (; c < padded; c += kLanes) Store(scores + c, Zero());
-  return SumLanes(sum);
+  return sum;
 }
 
 template <class T>
@@ -161,9 +161,21 @@ int64_t ForwardFloats(const AttentionArgsOf<T>& a) {
          16 * 9;
 }
 
+// Of one query: weights are exp(score - base), `sum` adds them up by lane. The base is one of its scores so far, and none
+// exceeds it by more than kSlack: it hardly ever changes. -inf: no score yet. (ExpOfNegative is right up to 88.)
 struct Running {
-  float top, sum;
+  float base = -kInfinity;
+  Vec sum = Zero();
 };
+constexpr float kSlack = 8.0f;
+
+// Takes the larger base `top`; what is summed so far shrinks.
+__attribute__((noinline)) void Rebase(float top, Running& run, float* sums, int64_t value_width) {
+  const float keep = run.base == -kInfinity ? 0.0f : Exp(Set(run.base - top))[0];
+  Scale(sums, value_width, keep);
+  run.sum *= Set(keep);
+  run.base = top;
+}
 
 // One block of scores of one query joins its running softmax; scores become weights.
 template <class T>
@@ -171,17 +183,9 @@ TENON_INLINE void JoinBlock(const AttentionArgsOf<T>& a, int64_t at, int64_t i, 
                             float* scores, float* factors, Running& run, float* sums, int64_t value_width) {
   const int64_t read = KeysRead(a, i, k0, count), padded = RoundUp(count, kLanes);
   const MaskRow mask(a, at / a.heads, at % a.heads, i);
-  const float block_top = FinishScores(a.scale, mask, k0, read, scores);
-  const float top = block_top > run.top || block_top != block_top ? block_top : run.top;
-  const float base = top == -kInfinity ? 0.0f : top;
-  const float sum = Exponentials(scores, read, padded, base);
-  if (k0 > 0) {
-    const float keep = run.top == -kInfinity ? 0.0f : Exp(Set(run.top - base))[0];
-    run.sum *= keep;
-    if (keep != 1.0f) Scale(sums, value_width, keep);
-  }
-  run.sum += sum;
-  run.top = top;
+  const Vec top = FinishScores(a.scale, mask, k0, read, scores);
+  if (Any(top > Set(run.base + kSlack))) Rebase(MaxLanes(top), run, sums, value_width);
+  run.sum += Exponentials(scores, read, padded, run.base == -kInfinity ? 0.0f : run.base);
   if (a.dropout == 0) return;
   Drop(a, at, i, k0, read, factors);
   for (int64_t c = 0; c < read; ++c) scores[c] *= factors[c];
@@ -208,7 +212,6 @@ void ForwardHead(const AttentionForwardArgsOf<T>& args, int64_t at, float* works
     PackMatrix(a.q + a.q_at.base(b, h) + q0 * a.q_at.row, a.q_at.row, rows, a.width, queries, padded, n.row_width);
     for (int64_t i = 0; i < padded * n.value_width; i += kLanes) Store(sums + i, Zero());
     Running run[kForwardQueries];
-    for (Running& one : run) one = {-kInfinity, 0.0f};
     const int64_t end = a.causal ? Min(a.keys, q0 + rows) : a.keys;
     for (int64_t k0 = 0; k0 < end; k0 += kForwardKeys) {
       const int64_t count = Min(kForwardKeys, end - k0);
@@ -223,11 +226,12 @@ void ForwardHead(const AttentionForwardArgsOf<T>& args, int64_t at, float* works
     }
     for (int64_t r = 0; r < rows; ++r) {
       T* y = args.y + a.y_at.base(b, h) + (q0 + r) * a.y_at.row;
-      const Vec factor = Set(run[r].sum == 0.0f ? 0.0f : 1.0f / run[r].sum);
+      const float sum = SumLanes(run[r].sum);
+      const Vec factor = Set(sum == 0.0f ? 0.0f : 1.0f / sum);
       for (int64_t c = 0; c < a.value_width; c += kLanes)
         StorePartial(y + c, Load(sums + r * n.value_width + c) * factor, Min(kLanes, a.value_width - c));
       if (args.log_sum != nullptr)
-        args.log_sum[at * a.queries + q0 + r] = run[r].sum == 0.0f ? -kInfinity : run[r].top + LogOne(run[r].sum);
+        args.log_sum[at * a.queries + q0 + r] = sum == 0.0f ? -kInfinity : run[r].base + LogOne(sum);
     }
   }
 }
@@ -260,7 +264,7 @@ TENON_INLINE void DifferentiateScores(const AttentionGradArgsOf<T>& args, int64_
   for (; c < read; c += kLanes) {
     Vec score = Load(scores + c) * scale;
     if (mask.given()) score += mask.Added(k0 + c, read - c);
-    const Vec p = FirstLanes(Exp(score - base), read - c, 0.0f);
+    const Vec p = FirstLanes(ExpOfNegative(score - base), read - c, 0.0f);
     Vec kept = p, dp = Load(gradients + c);
     if (a.dropout > 0) {
       const Vec factor = LoadPartial(factors + c, Min(kLanes, read - c));

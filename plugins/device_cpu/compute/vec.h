@@ -214,9 +214,9 @@ TENON_INLINE float SumLanes(Vec v) {
 TENON_INLINE float MaxLanes(Vec v) {
   alignas(64) float x[kLanes];
   Store(x, v);
-  float best = x[0];
-  for (int i = 1; i < kLanes; ++i) best = x[i] > best || x[i] != x[i] ? x[i] : best;
-  return best;
+  TENON_UNROLL for (int half = kLanes / 2; half > 0; half /= 2) TENON_UNROLL for (int i = 0; i < half; ++i) x[i] =
+      x[i + half] > x[i] || x[i + half] != x[i + half] ? x[i + half] : x[i];
+  return x[0];
 }
 
 // In place: lane j of v[i] goes to lane i of v[j].

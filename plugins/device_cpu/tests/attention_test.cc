@@ -8,7 +8,8 @@ constexpr float kInfinity = __builtin_inff();
 struct Problem {
   int64_t batch = 2, heads = 3, queries, keys, width, value_width;
   bool causal = false, side_by_side = false;
-  int mask = 0;  // 1: floats [queries, keys], 2: bytes [batch, 1, 1, keys]
+  int mask = 0;      // 1: floats [queries, keys], 2: bytes [batch, 1, 1, keys]
+  float growth = 0;  // each key is so much longer than the one before, in units of the first
 };
 
 // Operands, results and their gradients, and the same in plain double precision.
@@ -21,6 +22,7 @@ struct Case {
         dy(Random(p.batch * p.heads * p.queries * p.value_width, 4)),
         mask(Random(p.queries * p.keys, 5)),
         bytes(p.batch * p.keys, 1) {
+    for (int64_t i = 0; i < k.size(); ++i) k[i] *= 1 + p.growth * static_cast<float>(i / p.width % p.keys);
     for (Array<float>* x : {&q, &k, &v, &dy}) *x = Widened(Rounded(*x));
     for (int64_t i = 0; i < mask.size(); i += 3) mask[i] = -kInfinity;
     for (int64_t i = 0; i < bytes.size(); i += 4) bytes[i] = 0;
@@ -181,6 +183,13 @@ TEST(Attention, AgreesWithDoublePrecision) {
   Check({.queries = 7, .keys = 13, .width = 5, .value_width = 3});
   Check({.queries = 33, .keys = 129, .width = 16, .value_width = 24});
   Check({.queries = 130, .keys = 257, .width = 20, .value_width = 16});
+}
+
+// The largest score of a query may come in any block of keys, and exceed those before it by much.
+TEST(Attention, TakesScoresThatGrow) {
+  Check({.queries = 40, .keys = 500, .width = 4, .value_width = 4, .growth = 0.05f});
+  Check({.queries = 300, .keys = 300, .width = 4, .value_width = 4, .causal = true, .growth = 0.05f});
+  CheckBf16({.queries = 40, .keys = 500, .width = 4, .value_width = 4, .growth = 0.01f});
 }
 
 TEST(Attention, TakesHeadsSideBySide) {
