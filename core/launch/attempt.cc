@@ -151,8 +151,8 @@ void Attempt::Watch() {
   for (;;) {
     if (AllEnded()) {
       ReadNews();
-      // Other nodes may still need the scheduler; it ends when they do not.
-      if (!scheduler_lives_ || plan_.one_node() || failed_ || result_.interrupted) return;
+      // Other nodes may still need the scheduler; it ends when they do not. Once all had met, they hear of a failure at once.
+      if (!scheduler_lives_ || plan_.one_node() || (failed_ && complete_) || result_.interrupted) return;
       if (!told_done_) scheduler_.TellDone();
       told_done_ = true;
     }

@@ -22,6 +22,7 @@ namespace tenon {
 namespace {
 
 constexpr std::uint64_t kLookNs = 20'000'000;
+constexpr std::int64_t kTellNs = 1'000'000'000;
 
 std::string OneLine(std::string text) {
   for (char& c : text) {
@@ -103,9 +104,10 @@ class Process {
       if (absent_ && !complete_ && !told && server.AnyonePresent())
         server.AbortRank(*absent_, "ended with exit code 0 before all ranks had met");
       if (all_left) break;
-      if (done_ && (told || !server.AnyonePresent())) break;
-      // Nobody watches: a failed run needs it no longer than its ranks take to hear of it.
-      if (!options_.attended && told && MonotonicNs() - failed_at_ > 5'000'000'000) break;
+      if (done_ && !told && !server.AnyonePresent()) break;
+      // A failed run needs it no longer than its ranks take to hear of it; some may still be about to come.
+      const bool watched = options_.attended && !done_;
+      if (!watched && told && (server.AllHeard() || MonotonicNs() - failed_at_ > kTellNs)) break;
     }
   }
 

@@ -1,7 +1,7 @@
 // A small program to be started by a launcher: the ranks meet, take steps together and keep a state that depends on all of
 // them; rank 0 saves it. Used where a test is about processes and not about training.
 //
-//   rank_worker [--steps N] [--step-ms MS] [--exec-timeout SECONDS] [--save FILE] [--config-hash TEXT] [--slow RANK:MS]
+//   rank_worker [--steps N] [--step-ms MS] [--exec-timeout SECONDS] [--save FILE] [--config LINES] [--slow RANK:MS]
 //               [--exit RANK:STEP:CODE] [--quit RANK:STEP] [--sum RANK:OTHER:COUNT] [--deaf] [--child]
 //
 // --sum adds COUNT floats over the ranks before the first step, and OTHER of them on RANK. // --exit ends a rank with an error that it tells, --quit ends one with code 0 and without a word, --deaf ignores SIGTERM,

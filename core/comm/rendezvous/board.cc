@@ -188,6 +188,7 @@ std::uint64_t Board::Register(const Candidate& candidate, Done done) {
     } else {
       if (!retry) Log(LogLevel::kError, wrong.message());
       if (fatal) Fail(wrong, ready);
+      if (!failure_.ok() && candidate.rank < options_.size) refused_.insert(candidate.rank);
       ready.emplace_back(std::move(done), Refusal(std::move(wrong), retry));
     }
   }
@@ -401,6 +402,7 @@ void Board::AbortRank(std::uint32_t rank, const std::string& what_happened) {
     const auto member = members_.find(rank);
     const std::string name = member == members_.end() ? fmt::format("rank {}", rank) : NameOf(member->second.who);
     Fail(Error(Code::kAborted, "{} {}.", name, what_happened), ready);
+    if (rank < options_.size) refused_.insert(rank);
   }
   Give(ready);
 }
@@ -528,6 +530,14 @@ bool Board::Complete() const {
 bool Board::AnyonePresent() const {
   const std::lock_guard lock(mutex_);
   return members_.size() > left_;
+}
+
+bool Board::AllHeard() const {
+  const std::lock_guard lock(mutex_);
+  if (failure_.ok()) return false;
+  std::set<std::uint32_t> heard = refused_;
+  for (const auto& [rank, member] : members_) heard.insert(rank);
+  return heard.size() == options_.size;
 }
 
 std::string Board::Describe() const {

@@ -77,6 +77,7 @@ class Board {
   bool WaitAllLeft(std::uint64_t timeout_ns) const;
   bool Complete() const;         // all ranks have come
   bool AnyonePresent() const;    // a rank that has come and not left
+  bool AllHeard() const;         // of a failure: every rank has come, before it or since, or its end was seen
   std::string Describe() const;  // for Probe: version, job, ranks that are here
 
  private:
@@ -126,6 +127,7 @@ class Board {
   std::size_t left_ = 0;
   std::uint32_t allotted_ = 0;  // ranks that Allot gave away
   Status failure_;
+  std::set<std::uint32_t> refused_;  // ranks that came after the failure, or whose end was it
   std::map<std::string, std::string> values_;
   Waiters waiters_;
   std::map<std::string, std::set<std::uint32_t>> barriers_;  // who has come

@@ -48,6 +48,7 @@ class Server {
   virtual bool WaitAllLeft(std::uint64_t timeout_ns) const = 0;
   virtual bool Complete() const = 0;       // all ranks have come
   virtual bool AnyonePresent() const = 0;  // a rank that has come and not left
+  virtual bool AllHeard() const = 0;       // of a failure: as the board has it
   // Tells all ranks how a rank ended: "was ended by SIGKILL (killed)".
   virtual void AbortRank(std::uint32_t rank, const std::string& what_happened) = 0;
 };
@@ -63,7 +64,7 @@ struct Library {
   // What answers at an address, as a sentence: "Tenon 0.1.0, job 'x', ...". UNAVAILABLE says why nothing does.
   Result<std::string> (*probe)(const std::string& address, std::uint16_t port, std::uint64_t timeout_ns);
 };
-inline constexpr std::uint32_t kInterface = 2;
+inline constexpr std::uint32_t kInterface = 3;
 inline constexpr char kLibraryFile[] = "libtenon_rendezvous.so";
 inline constexpr char kLibraryEntry[] = "tenon_rendezvous_library";
 using LibraryEntry = const Library* (*)();

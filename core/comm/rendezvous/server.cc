@@ -140,6 +140,7 @@ class GrpcServer final : public Server {
   bool WaitAllLeft(std::uint64_t timeout_ns) const override { return board_.WaitAllLeft(timeout_ns); }
   bool Complete() const override { return board_.Complete(); }
   bool AnyonePresent() const override { return board_.AnyonePresent(); }
+  bool AllHeard() const override { return board_.AllHeard(); }
   void AbortRank(std::uint32_t rank, const std::string& what_happened) override {
     board_.AbortRank(rank, what_happened);
   }

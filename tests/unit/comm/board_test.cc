@@ -85,6 +85,21 @@ TEST(Board, NamesRanksThatDidNotCome) {
   EXPECT_TRUE(Holds(late.Get().status, "did not come")) << "one that comes too late learns why nobody waits";
 }
 
+TEST(Board, KnowsWhetherAllHaveHeardOfAFailure) {
+  Board board(Options(3));
+  Pending first, second, third;
+  board.Register(Rank(0, 3), first.done());
+  EXPECT_FALSE(board.AllHeard());
+  Candidate other = Rank(1, 3);
+  other.config = "optimizer.lr: 7\n";
+  board.Register(other, second.done());
+  EXPECT_FALSE(first.Get().status.ok());
+  EXPECT_FALSE(board.AllHeard()) << "rank 2 has not come";
+  board.Register(Rank(2, 3), third.done());
+  EXPECT_TRUE(Holds(third.Get().status, "optimizer.lr"));
+  EXPECT_TRUE(board.AllHeard());
+}
+
 TEST(Board, RefusesWhatDoesNotFit) {
   struct Case {
     const char* what;

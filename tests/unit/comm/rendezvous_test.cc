@@ -85,13 +85,14 @@ TEST(Rendezvous, NamesMissingRanksAtTheTimeLimit) {
 TEST(Rendezvous, ComparesConfigsOverAllRanks) {
   const std::uint16_t port = FreePort();
   RankProcesses ranks(2, [port](std::uint32_t rank) {
-    return Text(JoinRun(RankOfTest(rank, 2, port), {rank == 0 ? "aa" : "bb", ""}).status());
+    return Text(
+        JoinRun(RankOfTest(rank, 2, port), {rank == 0 ? "train.epochs: 4\n" : "train.epochs: 5\n", ""}).status());
   });
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     const std::string text = ranks.TextOf(rank);
-    EXPECT_NE(text.find("the config's hash is"), std::string::npos) << text;
-    EXPECT_NE(text.find("'aa'"), std::string::npos) << text;
-    EXPECT_NE(text.find("'bb'"), std::string::npos) << text;
+    EXPECT_NE(text.find("'train.epochs' is"), std::string::npos) << text;
+    EXPECT_NE(text.find("4 on rank 0"), std::string::npos) << text;
+    EXPECT_NE(text.find("5 on rank 1"), std::string::npos) << text;
   }
 }
 
