@@ -67,6 +67,9 @@ break_plugin_alone() { local file; file=$(find plugins/device_cpu -name '*.cc' |
 check_vendor_words() { tools/check_vendor_words.sh; }
 break_vendor_words() { echo '// Calls cuda_stream_create.' >>core/tensor/shape.h; }
 
+check_tests() { tools/check_tests.sh; }
+break_tests() { sed -i '/thread_pool_test/d' tests/unit/base/CMakeLists.txt; }
+
 # The skeleton plugin, configured from outside the tree as a vendor would.
 build_skeleton() {
   cmake -S tests/fixtures/device_null -B skeleton -G Ninja -DTenonPluginApi_DIR="$PWD/plugin_api/cmake" &&
@@ -152,6 +155,7 @@ break_face_flags() { sed -i 's/"sentence": "Start."/"sentence": ""/' program.sh;
 guard layers "core/tensor includes core/exec" check_layers break_layers
 guard plugin_alone "plugins/device_cpu includes core/base" check_plugin_alone break_plugin_alone
 guard vendor_words "a comment in core/ names a vendor" check_vendor_words break_vendor_words
+guard tests "a test program is in no list" check_tests break_tests
 guard exports "a plugin exports a second symbol" check_exports break_exports
 guard contracts "a slot loses a field of its contract" check_contracts break_contracts
 guard reference "a contract changes, the reference page does not" check_reference break_reference
