@@ -8,6 +8,8 @@
 
 namespace tenon {
 
+inline constexpr TypeSet kSignedTypes = kFloatingTypes | TypeSet{DType::kI8, DType::kI16, DType::kI32, DType::kI64};
+
 // fn(a, b) in the arithmetic of the references: 16-bit floats compute in float; integers wrap modulo 2^bits, as numpy's
 // do, which 64-bit unsigned arithmetic gives for sums, differences and products.
 template <class T, class Fn>

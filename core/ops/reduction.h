@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/ops/broadcast.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/op_def.h"
 
 namespace tenon {
@@ -28,6 +29,32 @@ void ForEachReduced(const Shape& input, const std::vector<int>& axes, Fn fn) {
   const Shape kept = KeptShape(input, axes);
   auto strides = BroadcastStrides(kept, input);
   ForEachStrided<1>(input, {strides}, [&](std::int64_t i, const std::array<std::int64_t, 1>& at) { fn(i, at[0]); });
+}
+
+// For each of the `count` elements of a result: `start` folded with the elements of x that belong to it, in Accumulator<T>;
+// integers wrap.
+template <class T, class Fold>
+std::vector<Accumulator<T>> FoldReduced(const Tensor& x, const std::vector<int>& axes, std::int64_t count,
+                                        Accumulator<T> start, Fold fold) {
+  using A = Accumulator<T>;
+  std::vector<A> folded(static_cast<std::size_t>(count), start);
+  const T* values = x.data<T>();
+  ForEachReduced(x.shape(), axes, [&](std::int64_t i, std::int64_t o) {
+    A& so_far = folded[static_cast<std::size_t>(o)];
+    so_far = Combine(so_far, static_cast<A>(values[i]), fold);
+  });
+  return folded;
+}
+
+// The same as a reference kernel.
+template <class Fold>
+Status FoldNumeric(const ReferenceArgs& args, const std::vector<int>& axes, int start, Fold fold) {
+  Tensor& y = args.outputs[0];
+  ForNumeric(args.inputs[0].dtype(), [&]<class T>() {
+    const auto folded = FoldReduced<T>(args.inputs[0], axes, y.elements(), static_cast<Accumulator<T>>(start), fold);
+    for (std::size_t o = 0; o < folded.size(); ++o) y.data<T>()[o] = static_cast<T>(folded[o]);
+  });
+  return {};
 }
 
 // Defines both forms of a reduction of ONNX: axes are an attribute since opset 1, input 1 since `axes_input_since`. `reduce`

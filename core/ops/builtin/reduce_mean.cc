@@ -1,9 +1,6 @@
 // ReduceMean(X, axes): mean over axes, all of them when none are given. Sums are kept in float for 16-bit floats and wrap
 // for integers, whose mean truncates toward zero; the mean of nothing is NaN, for integers an error. ONNX ReduceMean: axes
 // are an attribute since opset 1, an input since opset 18.
-#include <vector>
-
-#include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
 
 namespace tenon {
@@ -11,20 +8,14 @@ namespace {
 
 template <class T>
 void Average(const Tensor& x, const std::vector<int>& axes, std::int64_t count, Tensor& y) {
-  using A = Accumulator<T>;
-  std::vector<A> sums(static_cast<std::size_t>(y.elements()), A{0});
-  const T* values = x.data<T>();
-  ForEachReduced(x.shape(), axes, [&](std::int64_t i, std::int64_t o) {
-    A& sum = sums[static_cast<std::size_t>(o)];
-    sum = Combine(sum, static_cast<A>(values[i]), [](auto a, auto b) { return a + b; });
-  });
+  const auto sums = FoldReduced<T>(x, axes, y.elements(), 0, [](auto a, auto b) { return a + b; });
   for (std::size_t o = 0; o < sums.size(); ++o) {
     if constexpr (std::is_unsigned_v<T>) {
       y.data<T>()[o] = static_cast<T>(sums[o] / static_cast<std::uint64_t>(count));
     } else if constexpr (std::is_integral_v<T>) {
       y.data<T>()[o] = static_cast<T>(sums[o] / count);
     } else {
-      y.data<T>()[o] = static_cast<T>(sums[o] / static_cast<A>(count));
+      y.data<T>()[o] = static_cast<T>(sums[o] / static_cast<Accumulator<T>>(count));
     }
   }
 }

@@ -4,8 +4,6 @@
 namespace tenon {
 namespace {
 
-constexpr TypeSet kSignedTypes = kFloatingTypes | TypeSet{DType::kI8, DType::kI16, DType::kI32, DType::kI64};
-
 Status Reference(const ReferenceArgs& args) {
   ForNumeric(args.inputs[0].dtype(), [&]<class T>() {
     const T* x = args.inputs[0].data<T>();
