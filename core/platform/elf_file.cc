@@ -230,6 +230,65 @@ class Parser {
     return std::nullopt;
   }
 
+  // Entries whose values are places in the table of strings, which is known when all have been seen.
+  struct DynamicTexts {
+    std::vector<std::uint64_t> needed;
+    std::optional<std::uint64_t> soname, runpath, rpath;
+  };
+
+  void Note(const Elf64_Dyn& entry, DynamicTexts& texts) {
+    const std::uint64_t value = entry.d_un.d_val;
+    switch (entry.d_tag) {
+      case DT_NEEDED:
+        texts.needed.push_back(value);
+        break;
+      case DT_SONAME:
+        texts.soname = value;
+        break;
+      case DT_RUNPATH:
+        texts.runpath = value;
+        break;
+      case DT_RPATH:
+        texts.rpath = value;
+        break;
+      case DT_FLAGS:
+        file_.flags = value;
+        break;
+      case DT_FLAGS_1:
+        file_.flags_1 = value;
+        break;
+      case DT_STRTAB:
+        strings_address_ = value;
+        break;
+      case DT_STRSZ:
+        strings_bytes_ = value;
+        break;
+      case DT_SYMTAB:
+        symbols_address_ = value;
+        break;
+      case DT_SYMENT:
+        symbol_bytes_ = value;
+        break;
+      case DT_HASH:
+        hash_address_ = value;
+        break;
+      case DT_GNU_HASH:
+        gnu_hash_address_ = value;
+        break;
+      case DT_VERNEED:
+        versions_address_ = value;
+        break;
+      case DT_VERNEEDNUM:
+        version_files_ = value;
+        break;
+      case DT_TEXTREL:
+        file_.text_relocations = true;
+        break;
+      default:
+        break;
+    }
+  }
+
   bool ReadDynamic() {
     const auto dynamic = std::find_if(segments_.begin(), segments_.end(),
                                       [](const Elf64_Phdr& segment) { return segment.p_type == PT_DYNAMIC; });
@@ -241,69 +300,19 @@ class Parser {
     if (!source_.Read(dynamic->p_offset, entries.data(), count * sizeof(Elf64_Dyn))) {
       return Fail(ElfProblem::kUnreadable, "its dynamic section cannot be read");
     }
-    std::vector<std::uint64_t> needed;
-    std::optional<std::uint64_t> soname, runpath, rpath;
+    DynamicTexts texts;
     for (const Elf64_Dyn& entry : entries) {
       if (entry.d_tag == DT_NULL) break;
-      const std::uint64_t value = entry.d_un.d_val;
-      switch (entry.d_tag) {
-        case DT_NEEDED:
-          needed.push_back(value);
-          break;
-        case DT_SONAME:
-          soname = value;
-          break;
-        case DT_RUNPATH:
-          runpath = value;
-          break;
-        case DT_RPATH:
-          rpath = value;
-          break;
-        case DT_FLAGS:
-          file_.flags = value;
-          break;
-        case DT_FLAGS_1:
-          file_.flags_1 = value;
-          break;
-        case DT_STRTAB:
-          strings_address_ = value;
-          break;
-        case DT_STRSZ:
-          strings_bytes_ = value;
-          break;
-        case DT_SYMTAB:
-          symbols_address_ = value;
-          break;
-        case DT_SYMENT:
-          symbol_bytes_ = value;
-          break;
-        case DT_HASH:
-          hash_address_ = value;
-          break;
-        case DT_GNU_HASH:
-          gnu_hash_address_ = value;
-          break;
-        case DT_VERNEED:
-          versions_address_ = value;
-          break;
-        case DT_VERNEEDNUM:
-          version_files_ = value;
-          break;
-        case DT_TEXTREL:
-          file_.text_relocations = true;
-          break;
-        default:
-          break;
-      }
+      Note(entry, texts);
     }
     file_.static_tls = (file_.flags & DF_STATIC_TLS) != 0;
     if ((file_.flags & DF_TEXTREL) != 0) file_.text_relocations = true;
     if (!ReadStrings()) return false;
-    for (const std::uint64_t offset : needed) {
+    for (const std::uint64_t offset : texts.needed) {
       if (!String(offset, &file_.needed.emplace_back())) return BadString();
     }
-    if (soname && !String(*soname, &file_.soname)) return BadString();
-    if (!runpath) runpath = rpath;
+    if (texts.soname && !String(*texts.soname, &file_.soname)) return BadString();
+    const auto runpath = texts.runpath ? texts.runpath : texts.rpath;
     if (runpath && !String(*runpath, &file_.runpath)) return BadString();
     return ReadVersions() && (!with_symbols_ || ReadSymbols());
   }
