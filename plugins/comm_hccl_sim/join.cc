@@ -9,6 +9,7 @@
 #include <map>
 
 #include "net/address.h"
+#include "net/realtime.h"
 #include "node/sockets.h"
 
 namespace tenon::hccl {
@@ -251,6 +252,7 @@ void ConnectNodes(const Joining& joining, const Board& board, const std::vector<
   for (uint32_t rank = 0; rank < world->size; ++rank) {
     if (all[rank].node != all[world->rank].node) remotes.push_back(rank);
   }
+  if (joining.site->environment.realtime) RunBeforeOthers();
   WireStore store;
   store.put = [&board](const std::string& key, const std::string& value) { board.Put(key, value); };
   store.get = [&board](const std::string& key, uint32_t rank) { return board.Get(key, rank); };

@@ -40,6 +40,14 @@ double ReadScale() {
   return scale;
 }
 
+bool ReadRealtime() {
+  constexpr const char* kName = "TENON_HCCL_PRIORITY";
+  const char* text = Find(kName);
+  if (text == nullptr || std::strcmp(text, "normal") == 0) return false;
+  if (std::strcmp(text, "realtime") != 0) throw Bad(kName, text, "normal or realtime");
+  return true;
+}
+
 std::string Text(const char* name) {
   const char* text = Find(name);
   return text == nullptr ? "" : text;
@@ -61,6 +69,7 @@ Environment ReadEnvironment() {
   if (read.rank_table.empty()) read.rank_table = Text("MINDSPORE_HCCL_CONFIG_PATH");
   read.interface = Text("HCCL_SOCKET_IFNAME");
   read.address = Text("HCCL_IF_IP");
+  read.realtime = ReadRealtime();
   return read;
 }
 

@@ -14,6 +14,7 @@ struct Environment {
   std::string rank_table;  // RANK_TABLE_FILE, else MINDSPORE_HCCL_CONFIG_PATH
   std::string interface;   // HCCL_SOCKET_IFNAME: network interface between nodes
   std::string address;     // HCCL_IF_IP: address between nodes
+  bool realtime = false;   // TENON_HCCL_PRIORITY: threads that move messages between nodes run before others
 };
 
 // HCCL_SIM_TIMEOUT_SCALE multiplies both times, so that tests use fractions of seconds inside the real ranges. Throws

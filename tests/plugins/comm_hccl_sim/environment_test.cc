@@ -1,5 +1,7 @@
 // comm_hccl_sim: the variables and rank tables of HCCL, through a communicator as users meet them.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <chrono>
 #include <map>
@@ -65,11 +67,37 @@ TEST(HcclEnvironment, RefusesWhatIsOutOfRange) {
       {"HCCL_CONNECT_TIMEOUT", "119", "from 120 to 7200"},  {"HCCL_CONNECT_TIMEOUT", "7201", "from 120 to 7200"},
       {"HCCL_CONNECT_TIMEOUT", "120s", "from 120 to 7200"}, {"HCCL_EXEC_TIMEOUT", "17341", "from 0 to 17340"},
       {"HCCL_EXEC_TIMEOUT", "-1", "from 0 to 17340"},       {"HCCL_SIM_TIMEOUT_SCALE", "0", "above 0"},
-      {"HCCL_SIM_TIMEOUT_SCALE", "fast", "above 0"}};
+      {"HCCL_SIM_TIMEOUT_SCALE", "fast", "above 0"},        {"TENON_HCCL_PRIORITY", "high", "normal or realtime"}};
   for (const auto& one : cases) {
     Expect(JoinWith({{one.name, one.value}}), TENON_INVALID_ARGUMENT,
            {"EI0001", one.name, std::string("'") + one.value + "'", one.range, "Possible causes"});
   }
+}
+
+bool MayRunBeforeOthers() {
+  bool may = false;
+  std::thread([&may] {
+    sched_param lowest{};
+    lowest.sched_priority = sched_get_priority_min(SCHED_RR);
+    may = pthread_setschedparam(pthread_self(), SCHED_RR, &lowest) == 0;
+  }).join();
+  return may;
+}
+
+TEST(HcclEnvironment, RealtimeThreadsComputeTheSameOrSayWhatTheyNeed) {
+  WorkerPlan plan;
+  plan.scenario = "results";
+  plan.nodes = {0, 1};
+  plan.environment = {{"TENON_HCCL_PRIORITY", "realtime"}};
+  if (MayRunBeforeOthers()) {
+    Workers allowed(plan);
+    EXPECT_EQ(allowed.Wait(0).exit_code, 0) << allowed.Wait(0).text;
+    plan.before = {"setpriv --bounding-set=-sys_nice", "setpriv --bounding-set=-sys_nice"};
+  }
+  plan.scenario = "join";
+  plan.extra = "5000";
+  Workers refused(plan);
+  Expect(refused.Wait(0).text, TENON_FAILED_PRECONDITION, {"EI0001", "TENON_HCCL_PRIORITY", "CAP_SYS_NICE"});
 }
 
 TEST(HcclEnvironment, ConnectTimeoutHoldsScaled) {
