@@ -11,9 +11,8 @@ namespace tenon {
 class StepGroups {
  public:
   StepGroups() = default;
-  // `loader` must outlive the groups.
   StepGroups(const Loader& loader, std::int64_t batches)
-      : loader_(&loader), batches_(batches), batches_per_epoch_(loader.steps_per_epoch()) {}
+      : batches_(batches), batches_per_epoch_(loader.steps_per_epoch()) {}
 
   std::int64_t steps_per_epoch() const { return (batches_per_epoch_ + batches_ - 1) / batches_; }
   std::int64_t first_batch(std::int64_t step) const { return step * batches_; }
@@ -24,7 +23,6 @@ class StepGroups {
   std::int64_t position(std::int64_t global_step, std::int64_t index) const { return global_step * batches_ + index; }
 
  private:
-  const Loader* loader_ = nullptr;
   std::int64_t batches_ = 1, batches_per_epoch_ = 0;
 };
 
