@@ -159,4 +159,23 @@ std::vector<int64_t> AttributeList::Ints(std::string_view name) const {
   return {found->ints, found->ints + found->count};
 }
 
+std::string AttributeList::Text(std::string_view name, std::string_view fallback) const {
+  const tenon_attribute* found = Find(name);
+  return std::string(found == nullptr ? fallback : tenon::sdk::Text(found->text));
+}
+
+std::vector<double> AttributeList::Numbers(std::string_view name) const {
+  const tenon_attribute* found = Find(name);
+  if (found == nullptr) return {};
+  if (found->kind == TENON_ATTRIBUTE_INTS) return {found->ints, found->ints + found->count};
+  return {found->floats, found->floats + found->count};
+}
+
+std::vector<std::string> AttributeList::Texts(std::string_view name) const {
+  const tenon_attribute* found = Find(name);
+  std::vector<std::string> texts;
+  for (uint64_t i = 0; found != nullptr && i < found->count; ++i) texts.emplace_back(tenon::sdk::Text(found->texts[i]));
+  return texts;
+}
+
 }  // namespace testing

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenon/sdk/sdk.h"
@@ -23,9 +24,12 @@ class AttributeList {
   uint32_t size() const { return static_cast<uint32_t>(records_.size()); }
   const tenon_attribute* Find(std::string_view name) const;
 
-  // Values for expected results.
+  // Values for expected results; a bool is 0 or 1. Lists of attributes that are not there are empty.
   double Number(std::string_view name, double fallback) const;
+  std::string Text(std::string_view name, std::string_view fallback) const;
   std::vector<int64_t> Ints(std::string_view name) const;
+  std::vector<double> Numbers(std::string_view name) const;
+  std::vector<std::string> Texts(std::string_view name) const;
 
  private:
   void Set(tenon_attribute& record, const Json& value);
