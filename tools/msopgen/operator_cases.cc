@@ -85,7 +85,21 @@ class CaseWriter {
     }
     std::vector<std::vector<Shape>> steps;
     for (const Shape& shape : shapes) steps.emplace_back(layout_.inputs.size(), shape);
+    if (formula_.kind == "generic") FollowFormats(steps);
     return steps;
+  }
+
+  // An input whose format names its axes, such as NCHW, has that many in every step.
+  void FollowFormats(std::vector<std::vector<Shape>>& steps) const {
+    for (std::size_t i = 0; i < layout_.inputs.size(); ++i) {
+      const std::string format = layout_.inputs[i].formats.empty() ? "" : layout_.inputs[i].formats[0];
+      if (format.size() < 3 || format.find_first_not_of("NCDHW") != std::string::npos) continue;
+      const Shape sizes = {2, 3, 4, 5, 4};
+      for (std::size_t k = 0; k < steps.size(); ++k) {
+        steps[k][i] = Shape(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(format.size()));
+        steps[k][i][0] = static_cast<std::int64_t>(1 + k);
+      }
+    }
   }
 
   // The first input has the full shape, the others parts of it; then the other way round.
