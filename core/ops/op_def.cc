@@ -167,19 +167,32 @@ OpDef& OpRegistry::Define(std::string domain, std::string type) {
   return *versions.back();
 }
 
+namespace {
+
+// What a reader who asked for an operator that is not there may have meant.
+std::string HintFor(const std::vector<const OpDef*>& known, std::string_view domain, std::string_view type) {
+  std::vector<std::string> names;
+  for (const OpDef* def : known) {
+    if (def->type() == type)
+      return def->domain().empty() ? " ONNX has one; its domain is ''."
+                                   : fmt::format(" Domain '{}' has one.", def->domain());
+    if (def->domain() == domain) names.push_back(def->type());
+  }
+  if (names.empty()) return " No plugin that is loaded has operators of this domain; plugins.load names more.";
+  const std::string nearest = NearestName(type, names);
+  return nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest);
+}
+
+}  // namespace
+
 Result<const OpDef*> OpRegistry::Find(std::string_view domain, std::string_view type, int version) const {
   const auto found = ops_.find(fmt::format("{}.{}", domain, type));
   if (found == ops_.end()) {
     if (parent_ != nullptr && parent_->ops_.count(fmt::format("{}.{}", domain, type)) > 0)
       return parent_->Find(domain, type, version);
-    std::vector<std::string> names;
-    for (const OpDef* def : All()) {
-      if (def->domain() == domain) names.push_back(def->type());
-    }
-    const std::string nearest = NearestName(type, names);
-    const std::string hint = nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest);
     return InvalidArgument("There is no operator '{}'{}.{}", type,
-                           domain.empty() ? std::string() : fmt::format(" in domain '{}'", domain), hint);
+                           domain.empty() ? std::string() : fmt::format(" in domain '{}'", domain),
+                           HintFor(All(), domain, type));
   }
   const int newest = NewestVersion(domain);
   TENON_INVALID_IF(version > newest, "Operator '{}' of opset {} is not known; the newest opset{} is {}.", type, version,

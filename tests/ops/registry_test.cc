@@ -78,6 +78,21 @@ TEST(Registry, ChoosesByOpset) {
             "There is no operator 'Sotfmax'. Did you mean 'Softmax'?");
 }
 
+TEST(Registry, SaysWhichDomainHasTheOperator) {
+  OpRegistry registry(&BuiltinOps());
+  registry.Define("com.acme", "Snake");
+  EXPECT_EQ(registry.Find("", "Snake").status().message(), "There is no operator 'Snake'. Domain 'com.acme' has one.");
+  EXPECT_EQ(registry.Find("com.amce", "Snake").status().message(),
+            "There is no operator 'Snake' in domain 'com.amce'. Domain 'com.acme' has one.");
+  EXPECT_EQ(registry.Find("com.acme", "Relu").status().message(),
+            "There is no operator 'Relu' in domain 'com.acme'. ONNX has one; its domain is ''.");
+  EXPECT_EQ(registry.Find("com.acme", "Snaek").status().message(),
+            "There is no operator 'Snaek' in domain 'com.acme'. Did you mean 'Snake'?");
+  EXPECT_EQ(registry.Find("com.other", "Fold").status().message(),
+            "There is no operator 'Fold' in domain 'com.other'. No plugin that is loaded has operators of this domain; "
+            "plugins.load names more.");
+}
+
 // Names of arguments, groups and attributes are unique within an operator, and saved and in-place outputs exist.
 TEST(Registry, DefinitionsAreConsistent) {
   for (const OpDef* def : BuiltinOps().All()) {
