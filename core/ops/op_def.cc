@@ -68,8 +68,9 @@ Status OpDef::Complete(Attributes& attrs) const {
     const AttrDef* def = FindAttr(item.first);
     if (def == nullptr) {
       const std::string nearest = NearestName(item.first, known);
-      const std::string hint = nearest.empty() ? "" : fmt::format(" Did you mean '{}'?", nearest);
-      return InvalidArgument("{} has no attribute '{}'.{}", FullName(), item.first, hint);
+      std::string hint = known.empty() ? "It has none." : fmt::format("It has '{}'.", fmt::join(known, "', '"));
+      if (!nearest.empty()) hint = fmt::format("Did you mean '{}'?", nearest);
+      return InvalidArgument("{} has no attribute '{}'. {}", FullName(), item.first, hint);
     }
     TENON_INVALID_IF(def->type != TypeOf(item.second), "{} attribute '{}' is a {}; expected a {}.", FullName(),
                      item.first, NameOf(TypeOf(item.second)), NameOf(def->type));

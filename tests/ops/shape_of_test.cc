@@ -26,7 +26,7 @@ TEST(Shape, ListsTheExtents) {
   CheckCase({.op = "Shape", .inputs = {F32({}, {1})}, .expect = {I64({0}, {})}});
   CheckCase({.op = "Shape", .inputs = {Bool({0, 2}, {})}, .expect = {I64({2}, {0, 2})}, .version = 1});
   CheckFails({.op = "Shape", .inputs = {Ramp({2})}, .expect = {}, .attrs = {{"start", attr(1)}}, .version = 14},
-             "Shape has no attribute 'start'.");
+             "Shape has no attribute 'start'. It has none.");
 }
 
 }  // namespace

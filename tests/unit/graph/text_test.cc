@@ -47,8 +47,9 @@ TEST(GraphText, SaysWhereItIsWrong) {
             "g.ir:1:31: error: There is no operator 'Rellu'. Did you mean 'Relu'?\n - While adding node 'Rellu'");
   EXPECT_EQ(ErrorOf("graph g { %x: f32[2] input %y = Relu(%x) : f32[3] }"),
             "g.ir:1:31: error: Value %y is stated as f32[3] but Relu gives f32[2].");
-  EXPECT_EQ(ErrorOf("graph g { %x: f32[2] input %y = Relu(%x) {alpha=1.0} }"),
-            "g.ir:1:31: error: Relu has no attribute 'alpha'.\n - While checking the attributes of node 'Relu'");
+  EXPECT_EQ(
+      ErrorOf("graph g { %x: f32[2] input %y = Relu(%x) {alpha=1.0} }"),
+      "g.ir:1:31: error: Relu has no attribute 'alpha'. It has none.\n - While checking the attributes of node 'Relu'");
   EXPECT_EQ(ErrorOf("graph g { %x: f32[9223372036854775808] input }"),
             "g.ir:1:19: error: Expected a dimension; found '9223372036854775808'.");
 }
