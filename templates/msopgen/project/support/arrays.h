@@ -24,7 +24,14 @@ struct Array {
   bool present = false;
 
   int64_t size() const { return present ? Elements(dims) : 0; }
-  T& operator[](int64_t place) const { return data[place]; }
+  // A debug build checks the place.
+  T& operator[](int64_t place) const {
+#ifndef NDEBUG
+    if (place < 0 || place >= size())
+      throw tenon::sdk::Failure(TENON_INTERNAL, "Place ", place, " is outside of an array of ", size(), " elements.");
+#endif
+    return data[place];
+  }
 };
 template <class T>
 using Arrays = std::vector<Array<T>>;

@@ -13,6 +13,7 @@
 
 #include "support/numbers.h"
 #include "tests/support/cases.h"
+#include "tests/support/crash.h"
 #include "tests/support/expectation.h"
 #include "tests/support/gradient.h"
 
@@ -242,6 +243,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "Usage: %s LIBRARY CASES [--only TEXT] [--report FILE]\n", argv[0]);
     return 2;
   }
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);  // what was said must stand before a crash
   std::string only, report;
   for (int i = 3; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
@@ -260,6 +262,7 @@ int Main(int argc, char** argv) {
   for (const Case& one : cases) {
     if (one.name.find(only) == std::string::npos) continue;
     Line line{one.name, ""};
+    ExpectCrashesOf(one.name);
     try {
       runner.Try(one);
       runner.TryWrongTypes(one);
