@@ -68,9 +68,10 @@ Result<std::vector<Tensor>> RunOn(Session& session, const KernelOf& kernel, cons
   run.Create();
   run.Plan();
   run.PutOperands();
-  if (run.Execute(/*may_fail=*/true) == TENON_OK) return run.Results();
+  const std::int32_t code = run.Execute(/*may_fail=*/true);
+  if (code == TENON_OK) return run.Results();
   session.context().Require(!run.last_error().empty(), "{} is refused when it runs, without a text.", run.text());
-  return InvalidArgument("{}", run.last_error());
+  return Error(static_cast<Code>(code), "{}", run.last_error());
 }
 
 // On a stream of its own, which keeps the error of refused work.

@@ -320,7 +320,15 @@ void RuleForgets(Tables* tables) {
   });
 }
 
+// No kernel does anything.
+void RunsNothing(Tables* tables) {
+  tables->kernel.execute = [](tenon_kernel*, const tenon_kernel_call*, tenon_error* error) {
+    return Fail(error, TENON_INTERNAL, "This kernel is to be written.");
+  };
+}
+
 constexpr Mutation kMutations[] = {
+    {"runs_nothing", RunsNothing},
     {"rule_promises_more", RulePromisesMore},
     {"rule_differs_with_symbols", RuleDiffersWithSymbols},
     {"rule_forgets", RuleForgets},
