@@ -1,6 +1,8 @@
 // Vectors of the instruction set at hand, for loops that must keep them in registers or need its own instructions.
 #pragma once
 
+#include <utility>
+
 #include "plugins/ops_custom/loops.h"
 #ifdef __AVX512F__
 #include <immintrin.h>
@@ -29,19 +31,18 @@ TENON_INLINE const VecAny& At(const float* p) { return *reinterpret_cast<const V
 
 TENON_INLINE Vec Larger(Vec a, Vec b) { return a > b ? a : b; }
 
-// Exchanges, between rows that are kStep apart, the lanes that are kStep apart.
+// Exchanges, between two rows, the lanes that are kStep apart.
+template <int kStep, int... kLane>
+TENON_INLINE void Exchange(Vec& row, Vec& other, std::integer_sequence<int, kLane...>) {
+  const Vec a = row, b = other;
+  row = __builtin_shufflevector(a, b, ((kLane & kStep) == 0 ? kLane : kLanes + kLane - kStep)...);
+  other = __builtin_shufflevector(a, b, ((kLane & kStep) == 0 ? kLane + kStep : kLanes + kLane)...);
+}
+// The same between all rows that are kStep apart.
 template <int kStep>
 TENON_INLINE void Exchange(Vec (&rows)[kLanes]) {
-  IntVec low{}, high{};
-  TENON_UNROLL for (int l = 0; l < kLanes; ++l) {
-    low[l] = (l & kStep) == 0 ? l : kLanes + l - kStep;
-    high[l] = (l & kStep) == 0 ? l + kStep : kLanes + l;
-  }
   TENON_UNROLL for (int i = 0; i < kLanes; ++i) {
-    if ((i & kStep) != 0) continue;
-    const Vec a = rows[i], b = rows[i + kStep];
-    rows[i] = __builtin_shuffle(a, b, low);
-    rows[i + kStep] = __builtin_shuffle(a, b, high);
+    if ((i & kStep) == 0) Exchange<kStep>(rows[i], rows[i + kStep], std::make_integer_sequence<int, kLanes>());
   }
 }
 // In place: lane j of row i goes to lane i of row j.
