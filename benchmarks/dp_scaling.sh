@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How much faster two processes train than one, and what the overlap of communication gains; see --help.
-#   benchmarks/dp_scaling.sh [--case NAME] [--pairs N] [--json]
+#   benchmarks/dp_scaling.sh [--case NAME] [--pairs N] [--priority realtime|normal] [--json]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${TENON_BUILD_DIR:-$root/build/release}
