@@ -54,6 +54,8 @@ Communicator::~Communicator() {
     changed_.notify_all();
   }
   thread_.join();
+  // The mark that ended it may still be on its way out.
+  while (marking_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
 }
 
 // ---- what the host asks ----
@@ -89,6 +91,12 @@ void Communicator::Progress(tenon_comm_progress* out) const {
 }
 
 void Communicator::Mark(int32_t, std::string_view reason) {
+  marking_.fetch_add(1, std::memory_order_seq_cst);
+  MarkFirst(reason);
+  marking_.fetch_sub(1, std::memory_order_release);  // from here on the communicator may be gone
+}
+
+void Communicator::MarkFirst(std::string_view reason) {
   if (claimed_.exchange(true)) return;
   const size_t size = std::min(reason.size(), sizeof(mark_text_) - 1);
   if (size > 0) std::memcpy(mark_text_, reason.data(), size);

@@ -60,6 +60,7 @@ class Communicator {
     uint64_t deadline = 0;  // 0: not started
   };
 
+  void MarkFirst(std::string_view reason);
   void Work();
   void JoinAll();
   bool TryNow(Operation* operation);
@@ -95,6 +96,7 @@ class Communicator {
   std::atomic<int64_t> waiting_for_{-1};
   std::atomic<bool> joined_{false}, claimed_{false}, marked_{false};
   std::atomic<int32_t> error_code_{TENON_OK};  // once set, what follows does not change
+  std::atomic<uint32_t> marking_{0};           // calls of Mark that have not returned
   bool cancelled_ = false;
   Ei error_ei_ = Ei::kNone;
   std::string error_text_;
