@@ -117,7 +117,14 @@ void Node::Await(const Waiting& waiting, uint64_t deadline) {
     const uint32_t seen = mine.bell.load(std::memory_order_seq_cst);
     there = ready();
     if (there) break;
-    Check(missing);
+    try {
+      Check(missing);
+    } catch (const Fault&) {
+      // Who came and then left has done its part.
+      there = ready();
+      if (!there) throw;
+      break;
+    }
     const uint64_t now = NowNs();
     if (now >= deadline) throw LateFault(waiting.Missing(), now - start);
     FutexWait(&mine.bell, seen, std::min(kGlance, deadline - now));
