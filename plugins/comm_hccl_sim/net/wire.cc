@@ -15,9 +15,10 @@
 namespace tenon::hccl {
 namespace {
 
+// Rounded up: a wait that ends in time must not end before the deadline.
 std::chrono::milliseconds Milliseconds(uint64_t ns) {
   constexpr uint64_t kMost = 1000ull * 3600 * 24 * 365;
-  return std::chrono::milliseconds(std::max<uint64_t>(std::min(ns / 1'000'000, kMost), 1));
+  return std::chrono::milliseconds(std::max<uint64_t>(std::min(ns / 1'000'000 + (ns % 1'000'000 != 0), kMost), 1));
 }
 
 // Addresses of the pairs of a rank, one for each remote in their order: length and bytes.
