@@ -22,20 +22,6 @@ struct Blocks {
   bool cut_k;
   int64_t column_pairs, row_pairs;  // of the packed operands, per piece
 };
-template <class Args>
-TENON_INLINE Blocks BlocksOf(const Args& g) {
-  constexpr int64_t P = kParts<Args>;
-  Blocks b{};
-  const int64_t pairs = CeilDiv(g.k, 2);
-  b.cut_k = pairs > kMaxBlockPairs;
-  b.pairs = RoundUp(b.cut_k ? CeilDiv(pairs, CeilDiv(pairs, kMaxBlockPairs)) : pairs, kTileSide);
-  b.columns =
-      Min(RoundUp(g.n, kTileColumns), Max(kTileColumns, kBlockPairs / P / b.pairs / kTileColumns * kTileColumns));
-  b.rows = Min(RoundUp(g.m, kBlockRows), Max(kBlockRows, kRowPairs / P / b.pairs / kBlockRows * kBlockRows));
-  b.column_pairs = b.columns * b.pairs * P;
-  b.row_pairs = b.rows * b.pairs * P;
-  return b;
-}
 
 // Part by part, the tile of up to 16 rows and up to 32 elements of k that begins at `at`.
 template <int P, class T>
@@ -163,55 +149,55 @@ void Block(const Finish<Args>& finish, int64_t tiles, const Pair* a, const Pair*
   FinishBlock(finish, sums, row, rows, column, columns);
 }
 
-template <class Args>
-void Region(const Args& g, const Blocks& block, Range rows, Range columns, Pair* column_space, Pair* row_space,
-            float* partial) {
-  constexpr int P = kParts<Args>;
-  const TileUnit unit;
-  const int64_t all_pairs = CeilDiv(g.k, 2);
-  for (int64_t pair0 = 0; pair0 < all_pairs; pair0 += block.pairs) {
-    const int64_t pairs = Min(block.pairs, all_pairs - pair0), tiles = CeilDiv(pairs, kTileSide);
-    const Finish<Args> finish{&g, block.cut_k ? partial : nullptr, pair0 == 0, pair0 + pairs == all_pairs};
-    for (int64_t c0 = columns.begin; c0 < columns.end; c0 += block.columns) {
-      const int64_t column_count = Min(block.columns, columns.end - c0);
-      PackColumnsOf(g, pair0, pairs, tiles * kTileSide, c0, column_count, column_space);
-      FillPanels(pairs, tiles * kTileSide, column_count, P, column_space);
-      for (int64_t r0 = rows.begin; r0 < rows.end; r0 += block.rows) {
-        const int64_t row_count = Min(block.rows, rows.end - r0);
-        PackRows(g, pair0, tiles, r0, row_count, row_space);
-        for (int64_t c = 0; c < column_count; c += kTileColumns)
-          for (int64_t r = 0; r < row_count; r += kBlockRows)
-            Block(finish, tiles, row_space + r * tiles * kTileSide * P, column_space + c * tiles * kTileSide * P,
-                  r0 + r, Min(kBlockRows, row_count - r), c0 + c, Min(kTileColumns, column_count - c));
-        Activate(finish, {r0, r0 + row_count}, c0, column_count);
+struct Tiles {
+  static constexpr int64_t kRows = kBlockRows;
+  static constexpr double kRate = 512;
+
+  template <class Args>
+  static Blocks BlocksOf(const Args& g) {
+    constexpr int64_t P = kParts<Args>;
+    Blocks b{};
+    const int64_t pairs = CeilDiv(g.k, 2);
+    b.cut_k = pairs > kMaxBlockPairs;
+    b.pairs = RoundUp(b.cut_k ? CeilDiv(pairs, CeilDiv(pairs, kMaxBlockPairs)) : pairs, kTileSide);
+    b.columns =
+        Min(RoundUp(g.n, kTileColumns), Max(kTileColumns, kBlockPairs / P / b.pairs / kTileColumns * kTileColumns));
+    b.rows = Min(RoundUp(g.m, kBlockRows), Max(kBlockRows, kRowPairs / P / b.pairs / kBlockRows * kBlockRows));
+    b.column_pairs = b.columns * b.pairs * P;
+    b.row_pairs = b.rows * b.pairs * P;
+    return b;
+  }
+
+  template <class Args>
+  static void Region(const Args& g, const Blocks& block, Range rows, Range columns, Pair* column_space, Pair* row_space,
+                     float* partial) {
+    constexpr int P = kParts<Args>;
+    const TileUnit unit;
+    const int64_t all_pairs = CeilDiv(g.k, 2);
+    for (int64_t pair0 = 0; pair0 < all_pairs; pair0 += block.pairs) {
+      const int64_t pairs = Min(block.pairs, all_pairs - pair0), tiles = CeilDiv(pairs, kTileSide);
+      const Finish<Args> finish{&g, block.cut_k ? partial : nullptr, pair0 == 0, pair0 + pairs == all_pairs};
+      for (int64_t c0 = columns.begin; c0 < columns.end; c0 += block.columns) {
+        const int64_t column_count = Min(block.columns, columns.end - c0);
+        PackColumnsOf(g, pair0, pairs, tiles * kTileSide, c0, column_count, column_space);
+        FillPanels(pairs, tiles * kTileSide, column_count, P, column_space);
+        for (int64_t r0 = rows.begin; r0 < rows.end; r0 += block.rows) {
+          const int64_t row_count = Min(block.rows, rows.end - r0);
+          PackRows(g, pair0, tiles, r0, row_count, row_space);
+          for (int64_t c = 0; c < column_count; c += kTileColumns)
+            for (int64_t r = 0; r < row_count; r += kBlockRows)
+              Block(finish, tiles, row_space + r * tiles * kTileSide * P, column_space + c * tiles * kTileSide * P,
+                    r0 + r, Min(kBlockRows, row_count - r), c0 + c, Min(kTileColumns, column_count - c));
+          Activate(finish, {r0, r0 + row_count}, c0, column_count);
+        }
       }
     }
   }
-}
-
-template <class Args>
-int64_t GemmWorkspace(const Args& g, int64_t threads) {
-  if (g.m == 0 || g.n == 0 || g.k == 0) return 0;
-  return PiecesWorkspace(g, BlocksOf(g), threads);
-}
-
-template <class Args>
-void Gemm(const Args& g, float* workspace, const Parallel& pool) {
-  if (g.m == 0 || g.n == 0) return;
-  if (g.k == 0) return FinishOnly(g);
-  const Blocks block = BlocksOf(g);
-  ForPieces<kBlockRows>(g, block, 512, workspace, pool,
-                        [&](Range rows, Range columns, Pair* column_space, Pair* row_space, float* partial) {
-                          Region(g, block, rows, columns, column_space, row_space, partial);
-                        });
-}
+};
 
 }  // namespace
 
 extern const Bf16Products kTileProducts;
-const Bf16Products kTileProducts = {.gemm_workspace = &GemmWorkspace<GemmBf16Args>,
-                                    .gemm = &Gemm<GemmBf16Args>,
-                                    .split_workspace = &GemmWorkspace<GemmArgs>,
-                                    .split_gemm = &Gemm<GemmArgs>};
+const Bf16Products kTileProducts = kProductsOf<Tiles>;
 
 }  // namespace tenon::cpu::TENON_CPU_ISA
