@@ -19,7 +19,7 @@ while [[ $# -gt 0 ]]; do
     --preset) preset=${2:?"abi_matrix.sh: --preset needs a name"}; shift 2 ;;
     --epochs) epochs=${2:?"abi_matrix.sh: --epochs needs a number"}; shift 2 ;;
     --plugin) plugin=${2:?"abi_matrix.sh: --plugin needs a name"}; shift 2 ;;
-    --built) build=$(realpath "${2:?"abi_matrix.sh: --built needs a folder"}"); shift 2 ;;
+    --built) build=${2:?"abi_matrix.sh: --built needs a folder"}; shift 2 ;;
     --minors) minors=${2:?"abi_matrix.sh: --minors needs a list"}; shift 2 ;;
     --help | -h) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "abi_matrix.sh: unknown argument '$1'" >&2; exit 2 ;;
