@@ -88,9 +88,9 @@ void Board::Give(Ready& ready) {
 }
 
 Board::Waiters::iterator Board::Answer(Waiters::iterator waiter, Reply reply, Ready& ready) {
-  if (waiter->second.kind == Wait::kWatch) {
+  if (waiter->second.kind == Wait::kWatch || waiter->second.kind == Wait::kFirstWatch) {
     Member& member = members_.at(waiter->second.rank);
-    if (--member.watches == 0) member.absent_until = DeadlineAfter(options_.node_timeout_ns);
+    if (--member.calls == 0) member.absent_until = DeadlineAfter(options_.node_timeout_ns);
     member.broken = false;
   }
   ready.emplace_back(std::move(waiter->second.done), std::move(reply));
@@ -202,17 +202,17 @@ void Board::LetGo(Ready& ready) {
   complete_ = true;
   topology_deadline_ = 0;
   Log(LogLevel::kWarning, "Cluster is successfully initialized.");
-  for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
-    if (waiter->second.kind != Wait::kRegister) {
-      ++waiter;
-      continue;
-    }
-    Member& member = members_.at(waiter->second.rank);
-    member.absent_until = DeadlineAfter(options_.node_timeout_ns);
+  for (auto& [call, waiter] : waiters_) {
+    if (waiter.kind != Wait::kRegister) continue;
+    Member& member = members_.at(waiter.rank);
     Reply reply;
     reply.value = options_.job;
     reply.token = member.token;
-    waiter = Answer(waiter, std::move(reply), ready);
+    reply.more = true;
+    ready.emplace_back(waiter.done, std::move(reply));
+    waiter.kind = Wait::kFirstWatch;
+    waiter.deadline = DeadlineAfter(options_.node_timeout_ns);
+    ++member.calls;
   }
 }
 
@@ -321,20 +321,32 @@ void Board::EndBarrier(const std::string& name, const Status& status, Ready& rea
 }
 
 std::uint64_t Board::Watch(std::uint64_t token, std::uint64_t timeout_ns, Done done) {
-  Reply reply;
+  Ready ready;
+  std::uint64_t call = 0;
   {
     const std::lock_guard lock(mutex_);
     std::uint32_t rank = 0;
+    Reply reply;
     reply.status = CheckOpen(token, &rank);
     if (reply.status.ok()) {
       Member& member = members_.at(rank);
-      ++member.watches;
+      ++member.calls;
       member.broken = false;
-      return AddWaiter({Wait::kWatch, rank, "", DeadlineAfter(timeout_ns), timeout_ns, std::move(done)});
+      call = AddWaiter({Wait::kWatch, rank, "", DeadlineAfter(timeout_ns), timeout_ns, std::move(done)});
+      EndRegistration(rank, ready);
+    } else {
+      ready.emplace_back(std::move(done), std::move(reply));
     }
   }
-  done(std::move(reply));
-  return 0;
+  Give(ready);
+  return call;
+}
+
+void Board::EndRegistration(std::uint32_t rank, Ready& ready) {
+  for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+    const bool here = waiter->second.kind == Wait::kFirstWatch && waiter->second.rank == rank;
+    waiter = here ? Answer(waiter, Reply(), ready) : std::next(waiter);
+  }
 }
 
 void Board::LostCall(std::uint64_t call) {
@@ -348,7 +360,7 @@ void Board::LostCall(std::uint64_t call) {
     Answer(waiter, Refusal(Error(Code::kCancelled, "The caller is gone.")), ready);
     if (joining) {
       Fail(Error(Code::kAborted, "{} was lost while the run was being built.", NameOf(member.who)), ready);
-    } else if (!member.left && member.watches == 0) {
+    } else if (!member.left && member.calls == 0) {
       member.broken = true;
       member.absent_until = DeadlineAfter(options_.broken_timeout_ns);
       changed_.notify_all();
@@ -465,14 +477,17 @@ std::int64_t Board::Expire(std::int64_t now, Ready& ready) {
     }
     Reply reply;
     if (waiter->second.kind == Wait::kGet) reply.status = TimeoutOf(waiter->second);
+    const bool silent = waiter->second.kind == Wait::kFirstWatch;
+    Member& member = members_.at(waiter->second.rank);
     waiter = Answer(waiter, std::move(reply), ready);
+    if (silent) member.absent_until = now;
   }
   if (!complete_) return next;
   std::vector<std::string> lost;
   bool broken = false;
   const Member* first = nullptr;
   for (const auto& [rank, member] : members_) {
-    if (member.left || member.watches > 0 || !due(member.absent_until)) continue;
+    if (member.left || member.calls > 0 || !due(member.absent_until)) continue;
     lost.push_back(fmt::format("{}", rank));
     if (first == nullptr) broken = member.broken;
     if (first == nullptr) first = &member;

@@ -21,6 +21,7 @@ struct Reply {
   std::string value;
   bool retry = false;
   std::uint64_t token = 0;
+  bool more = false;  // another reply to the same call follows
 };
 using Done = std::function<void(Reply)>;
 
@@ -46,8 +47,8 @@ struct BoardOptions {
 };
 
 // The state of one generation of a run: who is there, what was put, who waits for what, and the first failure. It knows
-// nothing of the network. Calls that wait are answered through their Done, exactly once, on any thread and outside all
-// locks. Any thread may call everything.
+// nothing of the network. Calls that wait are answered through their Done, on any thread and outside all locks. Any thread
+// may call everything.
 class Board {
  public:
   explicit Board(BoardOptions options);
@@ -55,7 +56,8 @@ class Board {
   // Answers all that still wait; calls that come later are refused.
   void Close();
 
-  // Answered when all ranks are there. Returns a number for LostCall.
+  // Answered when all ranks are there, with `more`, and again when the rank's first watch is in flight or the run has
+  // failed; the failure may overtake the first answer. Returns a number for LostCall.
   std::uint64_t Register(const Candidate& candidate, Done done);
   // Deals ranks out to nodes in the order of their asking; the first one is the value of the reply.
   Reply Allot(const Candidate& node, std::uint32_t workers);
@@ -84,12 +86,12 @@ class Board {
   struct Member {
     Candidate who;
     std::uint64_t token = 0;
-    int watches = 0;                // calls in flight
-    std::int64_t absent_until = 0;  // without a watch until then: lost
+    int calls = 0;                  // in flight, that show it is there
+    std::int64_t absent_until = 0;  // without such a call until then: lost
     bool broken = false;            // absent because the connection broke
     bool left = false;
   };
-  enum class Wait { kRegister, kGet, kBarrier, kWatch };
+  enum class Wait { kRegister, kFirstWatch, kGet, kBarrier, kWatch };
   struct Waiter {
     Wait kind;
     std::uint32_t rank;
@@ -108,6 +110,7 @@ class Board {
   Status CheckOpen(std::uint64_t token, std::uint32_t* rank) const;
   const Member* Find(std::uint64_t token) const;
   void LetGo(Ready& ready);
+  void EndRegistration(std::uint32_t rank, Ready& ready);
   void EndBarrier(const std::string& name, const Status& status, Ready& ready);
   std::uint64_t AddWaiter(Waiter waiter);
   Waiters::iterator Answer(Waiters::iterator waiter, Reply reply, Ready& ready);

@@ -140,13 +140,16 @@ Status Participant::Connect(const Handshake& handshake, Registration& registrati
   registration.set_config(handshake.config);
   registration.set_plugins(handshake.plugins);
   const std::uint64_t limit = options_.limits.topology_ns;
-  TENON_ASSIGN(Reply reply, connection_->Ask(&Meeting::Stub::Register, registration,
-                                             limit == 0 ? std::uint64_t{1} << 62 : limit + kSlackNs));
+  // Whoever has joined has a watch in flight, by which its end is seen at once.
+  const auto watch = [this](const Reply& reply) {
+    token_ = reply.token;
+    rank_.job = reply.value;
+    watcher_ = std::thread([this] { Watch(); });
+  };
+  TENON_ASSIGN(Reply reply,
+               connection_->Register(registration, limit == 0 ? std::uint64_t{1} << 62 : limit + kSlackNs, watch));
   if (reply.retry) return Status(Code::kUnavailable, reply.status.message());
-  TENON_TRY(std::move(reply.status));
-  token_ = reply.token;
-  rank_.job = reply.value;
-  return Status();
+  return std::move(reply.status);
 }
 
 Status Participant::Meet(const Handshake& handshake) {
@@ -181,7 +184,6 @@ Status Participant::Join(const Handshake& handshake) {
   TENON_TRY(Meet(handshake));
   Log(LogLevel::kInfo,
       fmt::format("Cluster is successfully initialized. This node {} rank id: {}", rank_.rank, rank_.rank));
-  watcher_ = std::thread([this] { Watch(); });
   return Status();
 }
 

@@ -45,6 +45,26 @@ void Connection::End(grpc::ClientContext& context, bool broken) {
   if (broken) stub_.reset();
 }
 
+Result<Reply> Connection::Register(const Registration& registration, std::uint64_t timeout_ns,
+                                   const std::function<void(const Reply&)>& registered) {
+  grpc::ClientContext context;
+  SetDeadline(context, timeout_ns);
+  const std::shared_ptr<Meeting::Stub> stub = Begin(context);
+  if (!stub) return NoAnswer("the connection is closed");
+  const auto reader = stub->Register(&context, registration);
+  Answer answer;
+  const bool answered = reader->Read(&answer);
+  if (answered && answer.code() == 0) {
+    registered(ReadAnswer(answer));
+    Answer none;
+    reader->Read(&none);
+  }
+  const grpc::Status status = reader->Finish();
+  End(context, status.error_code() == grpc::StatusCode::UNAVAILABLE);
+  if (!answered) return NoAnswer(status.error_message());
+  return ReadAnswer(answer);
+}
+
 void Connection::Close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;

@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -30,6 +31,11 @@ class Connection {
     if (!status.ok()) return NoAnswer(status.error_message());
     return ReadAnswer(answer);
   }
+
+  // The one call that is answered twice: `registered` is called with the first answer if that is a good one; returns
+  // that answer once the server has ended the call.
+  Result<Reply> Register(const Registration& registration, std::uint64_t timeout_ns,
+                         const std::function<void(const Reply&)>& registered);
 
   // Ends the calls in flight, and refuses those that follow.
   void Close();

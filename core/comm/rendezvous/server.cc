@@ -33,6 +33,44 @@ class Call : public grpc::ServerUnaryReactor {
   std::function<void()> on_lost_;
 };
 
+// A registration: answered with `more`, then ended; a last answer that overtakes the first stands for both.
+class RegisterCall : public grpc::ServerWriteReactor<Answer>, public std::enable_shared_from_this<RegisterCall> {
+ public:
+  void Give(const Reply& reply) {
+    bool first = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (ended_) return;
+      ended_ = !reply.more;
+      first = !answered_;
+      answered_ = true;
+    }
+    if (first) WriteAnswer(reply, answer_);
+    if (first && reply.more) {
+      StartWrite(&answer_);
+    } else if (first) {
+      StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
+    } else {
+      Finish(grpc::Status::OK);
+    }
+  }
+  // To be set before the call can be lost. Holds the call until it is done with.
+  void SetOnLost(std::function<void()> on_lost) {
+    self_ = shared_from_this();
+    on_lost_ = std::move(on_lost);
+  }
+
+ private:
+  void OnCancel() override { on_lost_(); }
+  void OnDone() override { self_.reset(); }
+
+  Answer answer_;
+  std::mutex mutex_;
+  bool answered_ = false, ended_ = false;
+  std::function<void()> on_lost_;
+  std::shared_ptr<RegisterCall> self_;
+};
+
 using Context = grpc::CallbackServerContext;
 using Reactor = grpc::ServerUnaryReactor;
 
@@ -46,11 +84,19 @@ class Service final : public Meeting::CallbackService {
  public:
   explicit Service(Board& board) : board_(board) {}
 
-  Reactor* Register(Context*, const Registration* in, Answer* out) override {
-    return Waiting(out, [&](Done done) { return board_.Register(ReadRegistration(*in), std::move(done)); });
+  grpc::ServerWriteReactor<Answer>* Register(Context*, const Registration* in) override {
+    const auto call = std::make_shared<RegisterCall>();
+    StartWaiting(*call, [&] {
+      return board_.Register(ReadRegistration(*in), [call](const Reply& reply) { call->Give(reply); });
+    });
+    return call.get();
   }
   Reactor* Watch(Context*, const Request* in, Answer* out) override {
-    return Waiting(out, [&](Done done) { return board_.Watch(in->token(), in->timeout_ns(), std::move(done)); });
+    auto* call = new Call(out);
+    StartWaiting(*call, [&] {
+      return board_.Watch(in->token(), in->timeout_ns(), [call](const Reply& reply) { call->Give(reply); });
+    });
+    return call;
   }
   Reactor* Put(Context*, const Request* in, Answer* out) override {
     return GiveAtOnce(out, board_.Put(in->token(), in->key(), in->value()));
@@ -89,18 +135,17 @@ class Service final : public Meeting::CallbackService {
 
  private:
   // A call whose end on the other side matters. The board may answer before `start` returns.
-  Reactor* Waiting(Answer* out, const std::function<std::uint64_t(Done)>& start) {
+  template <class WaitingCall>
+  void StartWaiting(WaitingCall& call, const std::function<std::uint64_t()>& start) {
     const auto number = std::make_shared<std::atomic<std::uint64_t>>(0);
     const auto lost = std::make_shared<std::atomic<bool>>(false);
-    auto* call = new Call(out);
-    call->SetOnLost([this, number, lost] {
+    call.SetOnLost([this, number, lost] {
       lost->store(true);
       if (const std::uint64_t started = number->load(); started != 0) board_.LostCall(started);
     });
-    const std::uint64_t started = start([call](const Reply& reply) { call->Give(reply); });
+    const std::uint64_t started = start();
     number->store(started);
     if (lost->load() && started != 0) board_.LostCall(started);
-    return call;
   }
 
   Board& board_;

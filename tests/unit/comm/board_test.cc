@@ -39,7 +39,10 @@ struct Pending {
   std::shared_ptr<std::promise<Reply>> promise = std::make_shared<std::promise<Reply>>();
   std::future<Reply> future = promise->get_future();
   Done done() {
-    return [promise = promise](Reply reply) { promise->set_value(std::move(reply)); };
+    // Of a registration the first answer.
+    return [promise = promise, given = std::make_shared<std::atomic<bool>>(false)](Reply reply) {
+      if (!given->exchange(true)) promise->set_value(std::move(reply));
+    };
   }
   bool Waits() const { return future.wait_for(std::chrono::milliseconds(30)) == std::future_status::timeout; }
   Reply Get() { return future.get(); }
@@ -68,6 +71,44 @@ TEST(Board, LetsRanksGoWhenAllAreThere) {
   board.Register(Rank(0, 2), second.done());
   EXPECT_TRUE(first.Get().status.ok());
   EXPECT_TRUE(second.Get().status.ok());
+}
+
+// A registration and its two answers.
+struct Registering {
+  Pending there, watched;
+  Done done() {
+    return [there = there.done(), watched = watched.done()](Reply reply) {
+      const bool more = reply.more;
+      if (more || !reply.status.ok()) there(reply);
+      if (!more) watched(std::move(reply));
+    };
+  }
+};
+
+TEST(Board, EndsARegistrationWithTheFirstWatch) {
+  Board board(Options(2));
+  Registering first, second;
+  board.Register(Rank(0, 2), first.done());
+  board.Register(Rank(1, 2), second.done());
+  const std::uint64_t token = first.there.Get().token;
+  second.there.Get();
+  Pending watch;
+  board.Watch(token, 10 * kSecond, watch.done());
+  EXPECT_TRUE(first.watched.Get().status.ok());
+  EXPECT_TRUE(second.watched.Waits());
+}
+
+TEST(Board, MissesARankThatIsLostBeforeItsFirstWatch) {
+  BoardOptions options = Options(2);
+  options.node_timeout_ns = 10 * kSecond;
+  Board board(options);
+  Registering first, second;
+  board.Register(Rank(0, 2), first.done());
+  const std::uint64_t call = board.Register(Rank(1, 2), second.done());
+  Pending watch;
+  board.Watch(first.there.Get().token, 10 * kSecond, watch.done());
+  board.LostCall(call);
+  EXPECT_TRUE(Holds(watch.Get().status, "rank 1 on 'host1' (process 101) ended without leaving the run"));
 }
 
 TEST(Board, NamesRanksThatDidNotCome) {
