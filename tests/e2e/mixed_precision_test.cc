@@ -133,6 +133,25 @@ TEST(MixedFusions, AgreeWithTheOperatorsAlone) {
   }
 }
 
+// The weights and their gradients are not rounded in memory.
+TEST(MixedFusions, KeepWeightsOfConvolutionsInFloat32) {
+  const char* network =
+      "[{conv: {out: 16, kernel: 3, pad: 1}}, relu, {conv: {out: 32, kernel: 3, pad: 1}}, relu, "
+      "{conv: {out: 32, kernel: 3, pad: 1, bias: false}}, batch_norm, flatten, {linear: {out: 10}}]";
+  const auto fused = RunSteps(Config(network, "bf16", RunMode::kGraph), 1);
+  ASSERT_TRUE(fused.ok()) << fused.status().ToString();
+  EXPECT_EQ(fused->fusions.at("conv_mixed"), 1);
+  EXPECT_EQ(fused->fusions.at("conv_relu_mixed"), 1);
+  const auto plain = RunSteps(Config(network, "bf16", RunMode::kGraph, false), 1);
+  ASSERT_TRUE(plain.ok()) << plain.status().ToString();
+  EXPECT_NEAR(fused->losses[0], plain->losses[0], 0.002 * plain->losses[0]);
+  for (const auto& entry : fused->parameters) {
+    const Tensor& other = plain->parameters.at(entry.first);
+    for (std::int64_t i = 0; i < other.elements(); ++i)
+      ASSERT_NEAR(entry.second.data<float>()[i], other.data<float>()[i], 0.005) << entry.first;
+  }
+}
+
 // A runner with its first batch, for steps that a test makes one by one.
 class ScaledSteps : public testing::TestWithParam<RunMode> {
  protected:

@@ -190,8 +190,8 @@ TENON_INLINE int64_t WidthAt(int64_t first, int64_t channels) { return Min(2 * k
 
 // The weights of kLanes input channels and a vector of output channels, both beginning at `from`: [channel][tap] are
 // vectors over output channels.
-template <class T>
-TENON_INLINE void LoadTaps(const WinogradForwardArgsOf<T>& a, const T* from, Vec (&taps)[9 * kLanes]) {
+template <class T, class W>
+TENON_INLINE void LoadTaps(const WinogradForwardArgsOf<T>& a, const W* from, Vec (&taps)[9 * kLanes]) {
   Vec t[kLanes];
   if (!a.turned) {
     for (int k = 0; k < 9 * kLanes; k += kLanes) {
@@ -203,7 +203,7 @@ TENON_INLINE void LoadTaps(const WinogradForwardArgsOf<T>& a, const T* from, Vec
   }
   for (int c = 0; c < kLanes; ++c, from += a.shape.oc * 9) {
     // The next channels' rows are far away.
-    for (int64_t i = 0; i < 9 * kLanes; i += 64 / static_cast<int64_t>(sizeof(T)))
+    for (int64_t i = 0; i < 9 * kLanes; i += 64 / static_cast<int64_t>(sizeof(W)))
       __builtin_prefetch(from + kLanes * a.shape.oc * 9 + i);
     TENON_UNROLL for (int k = 0; k < 9; k += kLanes) {
       const int count = k + kLanes <= 9 ? kLanes : 9 - k;
@@ -221,8 +221,8 @@ TENON_INLINE int64_t WeightMatrix(const WinogradShape& s) {
 }
 
 // U as [point][block of output channels][c / kPack][width], for the blocks of `blocks`.
-template <class T>
-void PackWeights(const WinogradForwardArgsOf<T>& a, Range blocks, Element<T>* u) {
+template <class T, class W>
+void PackWeights(const WinogradForwardArgsOf<T>& a, const W* weights, Range blocks, Element<T>* u) {
   using E = Element<T>;
   const int64_t channels = a.shape.c, out_channels = a.shape.oc, matrix = WeightMatrix<E>(a.shape);
   const int64_t lane = a.turned ? 9 : channels * 9, element = a.turned ? out_channels * 9 : 9;
@@ -231,7 +231,7 @@ void PackWeights(const WinogradForwardArgsOf<T>& a, Range blocks, Element<T>* u)
     const int64_t first = b * 2 * kLanes, width = WidthAt(first, out_channels);
     for (int64_t c0 = 0; c0 < channels; c0 += kLanes)
       for (int64_t v = 0; v < width; v += kLanes) {
-        LoadTaps(a, a.weights + (first + v) * lane + c0 * element, taps);
+        LoadTaps(a, weights + (first + v) * lane + c0 * element, taps);
         for (int64_t c = 0; c < kLanes; c += kPack<E>) {
           Vec point[kPoints];
           TransformWeights(taps + c * 9, point);
@@ -407,7 +407,13 @@ void WinogradForward(const WinogradForwardArgsOf<T>& a, float* workspace, const 
   float* const space = workspace + kPoints * WeightMatrix<E>(s);
   const int64_t weight_blocks = CeilDiv(s.oc, 2 * kLanes);
   const int64_t weight_pieces = Pieces(pool, weight_blocks, 0.3 * static_cast<double>(kPoints * s.c * s.oc));
-  ForEach(pool, weight_pieces, [&](int64_t i) { PackWeights(a, Piece(weight_blocks, weight_pieces, i), u); });
+  ForEach(pool, weight_pieces, [&](int64_t i) {
+    const Range part = Piece(weight_blocks, weight_pieces, i);
+    if (a.wide_weights != nullptr)
+      PackWeights(a, a.wide_weights, part, u);
+    else
+      PackWeights(a, a.weights, part, u);
+  });
   const int64_t blocks = CeilDiv(t.count, t.block), pieces = Pieces(pool, blocks, Nanoseconds(s, t));
   ForEach(pool, pieces, [&](int64_t piece) {
     float* const v_space = space + piece * ForwardFloats<E>(s, t);
@@ -467,7 +473,13 @@ void WinogradWeights(const WinogradWeightsArgsOf<T>& a, float* workspace, const 
     });
   }
   const int64_t channel_pieces = Pieces(pool, s.c, 0.3 * static_cast<double>(kPoints * s.c * s.oc));
-  ForEach(pool, channel_pieces, [&](int64_t i) { UnpackWeights(s, du, Piece(s.c, channel_pieces, i, kLanes), a.dw); });
+  ForEach(pool, channel_pieces, [&](int64_t i) {
+    const Range part = Piece(s.c, channel_pieces, i, kLanes);
+    if (a.wide_dw != nullptr)
+      UnpackWeights(s, du, part, a.wide_dw);
+    else
+      UnpackWeights(s, du, part, a.dw);
+  });
   if (a.db == nullptr) return;
   MaskArgsOf<T> sums;
   sums.rows = s.n * s.OutH() * s.OutW(), sums.columns = s.oc;

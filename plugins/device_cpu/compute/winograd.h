@@ -25,6 +25,7 @@ struct WinogradForwardArgsOf {
   const T* x = nullptr;
   const T* mask = nullptr;
   const T* weights = nullptr;
+  const float* wide_weights = nullptr;  // in their place
   const T* bias = nullptr;
   T* y = nullptr;
   bool turned = false;
@@ -40,6 +41,7 @@ struct WinogradWeightsArgsOf {
   const T* dy = nullptr;
   const T* mask = nullptr;
   T* dw = nullptr;
+  float* wide_dw = nullptr;  // in its place
   T* db = nullptr;
 };
 using WinogradWeightsArgs = WinogradWeightsArgsOf<float>;

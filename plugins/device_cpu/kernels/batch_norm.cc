@@ -5,7 +5,6 @@
 #include <deque>
 #include <limits>
 
-#include "plugins/device_cpu/kernels/paired_gradient.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -229,10 +228,11 @@ constexpr tenon_gradient_source kAddSources[] = {
     {TENON_SOURCE_SAVED, 1}, {TENON_SOURCE_OUTPUT_GRAD, 0}, {TENON_SOURCE_OUTPUT, 0}};
 constexpr uint32_t kGradInputs[] = {0, 1, 2}, kAddGradInputs[] = {0, 1, 2, 5};
 
-constexpr tenon_paired_gradient kReluGradient = PairedGradient(kReluGrad, kSources, kGradInputs);
-constexpr tenon_paired_gradient kMixedGradient = PairedGradient(kMixedGrad, kSources, kGradInputs);
-constexpr tenon_paired_gradient kClipGradient = PairedGradient(kClipGrad, kClipSources, kGradInputs);
-constexpr tenon_paired_gradient kAddReluGradient = PairedGradient(kAddReluGrad, kAddSources, kAddGradInputs);
+constexpr tenon_paired_gradient kReluGradient = sdk::PairedGradient(kDomain, kReluGrad, 1, kSources, kGradInputs);
+constexpr tenon_paired_gradient kMixedGradient = sdk::PairedGradient(kDomain, kMixedGrad, 1, kSources, kGradInputs);
+constexpr tenon_paired_gradient kClipGradient = sdk::PairedGradient(kDomain, kClipGrad, 1, kClipSources, kGradInputs);
+constexpr tenon_paired_gradient kAddReluGradient =
+    sdk::PairedGradient(kDomain, kAddReluGrad, 1, kAddSources, kAddGradInputs);
 
 constexpr tenon_saved_def kStatistics[] = {sdk::SavedValue("mean", TENON_DTYPE_F32, "s"),
                                            sdk::SavedValue("inv_std", TENON_DTYPE_F32, "s")};

@@ -1,6 +1,5 @@
 // Convolution, alone (Conv, ConvInputGrad, ConvWeightGrad) and fused with Relu and MaxPool, through the direct routine.
 #include "plugins/device_cpu/kernels/conv_geometry.h"
-#include "plugins/device_cpu/kernels/paired_gradient.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -335,9 +334,12 @@ constexpr tenon_gradient_source kPoolSources[] = {
     {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_SAVED, 0}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
 constexpr uint32_t kGradInputs[] = {0, 1, 2};
 
-constexpr tenon_paired_gradient kReluPoolGradient = PairedGradient(kConvReluMaxPoolGrad, kReluPoolSources, kGradInputs);
-constexpr tenon_paired_gradient kReluGradient = PairedGradient(kConvReluGrad, kReluSources, kGradInputs);
-constexpr tenon_paired_gradient kPoolGradient = PairedGradient(kConvMaxPoolGrad, kPoolSources, kGradInputs);
+constexpr tenon_paired_gradient kReluPoolGradient =
+    sdk::PairedGradient(kDomain, kConvReluMaxPoolGrad, 1, kReluPoolSources, kGradInputs);
+constexpr tenon_paired_gradient kReluGradient =
+    sdk::PairedGradient(kDomain, kConvReluGrad, 1, kReluSources, kGradInputs);
+constexpr tenon_paired_gradient kPoolGradient =
+    sdk::PairedGradient(kDomain, kConvMaxPoolGrad, 1, kPoolSources, kGradInputs);
 
 constexpr tenon_saved_def kWinners[] = {sdk::SavedValue("winners", TENON_DTYPE_U8, "p")};
 

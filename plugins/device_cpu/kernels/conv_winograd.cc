@@ -1,4 +1,5 @@
-// Convolutions of 3x3 windows with steps of 1 by Winograd's algorithm, alone and with Relu, and their gradients.
+// Convolutions of 3x3 windows with steps of 1 by Winograd's algorithm, alone and with Relu, and their gradients. The weights
+// of `mixed` ones stay f32 beside bf16.
 #include "plugins/device_cpu/kernels/conv_geometry.h"
 #include "plugins/device_cpu/kernels/support.h"
 
@@ -8,11 +9,34 @@ namespace {
 // Below so many tiles of 2x2 outputs the transform of the weights costs more than the products that it saves (README.md).
 constexpr int64_t kFewestTiles = 96;
 
+constexpr std::string_view kConvMixed = "ConvMixed", kConvReluMixed = "ConvReluMixed", kMixedGrad = "ConvMixedGrad",
+                           kReluMixedGrad = "ConvReluMixedGrad";
+
+// The fused operators of this file, and those of conv.cc that it computes too.
+struct Form {
+  bool fused, relu, mixed;
+  const char* prefix() const { return fused ? "c." : ""; }
+};
+Form FormOf(std::string_view op_type) {
+  const bool relu = op_type.substr(0, 8) == "ConvRelu";
+  const bool mixed = op_type.find("Mixed") != std::string_view::npos;
+  return {relu || mixed, relu, mixed};
+}
+
+template <class T>
+bool SupportsTypes(const sdk::Query& query, bool mixed, sdk::Reason& reason) {
+  for (uint32_t i = 0; i < query.input_count(); ++i)
+    if (mixed && i == 1 ? !IsOf<float>(query, i, reason) : !IsOf<T>(query, i, reason)) return false;
+  return true;
+}
+
 // `x` and `w` describe the convolution of which the node is a part, `y` its output.
 template <class T>
-bool SupportsWinograd(const sdk::Query& query, const std::string& prefix, sdk::Value x, sdk::Value w, sdk::Value y,
-                      sdk::Reason& reason) {
-  if (!AllOf<T>(query, reason) || !SupportsConv(query.attributes(), prefix.c_str(), x, w, reason)) return false;
+bool SupportsWinograd(const sdk::Query& query, sdk::Value x, sdk::Value w, sdk::Value y, sdk::Reason& reason) {
+  const Form form = FormOf(query.op_type());
+  const std::string prefix = form.prefix();
+  if (!SupportsTypes<T>(query, form.mixed, reason)) return false;
+  if (!SupportsConv(query.attributes(), prefix.c_str(), x, w, reason)) return false;
   if (x.rank() != 4) return reason.No("The rank is ", x.rank(), "; this kernel convolves images.");
   if (!x.dims().Known() || !w.dims().Known() || !y.dims().Known()) return reason.No("A dim is not known.");
   const sdk::Attributes a = query.attributes();
@@ -44,23 +68,30 @@ double CostOf(sdk::Value y, sdk::Value w) {
   return static_cast<double>(y.elements()) * static_cast<double>(w.dim(1)) / 20.0 + 4000;
 }
 
-bool IsRelu(std::string_view op_type) { return op_type.substr(0, 8) == "ConvRelu"; }
+template <class T>
+void SetWeights(WinogradForwardArgsOf<T>& a, const sdk::Call& call, int input, bool mixed) {
+  if (mixed)
+    a.wide_weights = call.in<float>(static_cast<uint32_t>(input));
+  else
+    a.weights = call.in<T>(static_cast<uint32_t>(input));
+}
 
-// Conv(x, w, b) and ConvRelu(x, w, b).
+// Conv(x, w, b), and fused ones of the same operands.
 template <class T>
 class WinogradConv : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
-    return SupportsWinograd<T>(query, IsRelu(query.op_type()) ? "c." : "", query.input(0), query.input(1),
-                               query.output(0), reason);
+    return SupportsWinograd<T>(query, query.input(0), query.input(1), query.output(0), reason);
   }
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const uint32_t inputs[] = {kNhwc, 0, 0}, outputs[] = {kNhwc};
     emitter.Emit(CostOf(query.output(0), query.input(1)), inputs, query.input_count(), outputs, 1);
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    args_.relu = IsRelu(query.op_type());
-    windows_ = ReadWindows(query.attributes(), args_.relu ? "c." : "", nullptr, 4);
+    const Form form = FormOf(query.op_type());
+    args_.relu = form.relu;
+    mixed_ = form.mixed;
+    windows_ = ReadWindows(query.attributes(), form.prefix(), nullptr, 4);
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
@@ -73,7 +104,7 @@ class WinogradConv : public CpuKernel {
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
     WinogradForwardArgsOf<T> a = args_;
     a.x = call.in<T>(0);
-    a.weights = call.in<T>(1);
+    SetWeights(a, call, 1, mixed_);
     if (call.has_input(2)) a.bias = call.in<T>(2);
     a.y = call.out<T>(0);
     KernelPool pool(host(), error, threads_);
@@ -82,6 +113,7 @@ class WinogradConv : public CpuKernel {
   }
 
  private:
+  bool mixed_ = false;
   ConvWindows windows_;
   WinogradForwardArgsOf<T> args_;
 };
@@ -94,10 +126,12 @@ struct GradRoles {
 GradRoles RolesOf(std::string_view op_type) {
   if (op_type == "ConvInputGrad") return {-1, 1, -1, 0, 0, -1, -1};
   if (op_type == "ConvWeightGrad") return {0, -1, -1, 1, -1, 0, 1};
-  return {0, 1, 2, 3, 0, 1, 2};  // ConvReluGrad
+  if (op_type == kMixedGrad) return {0, 1, -1, 2, 0, 1, 2};
+  return {0, 1, 2, 3, 0, 1, 2};  // of Relu
 }
 
-// ConvInputGrad(dy, w) -> dx, ConvWeightGrad(x, dy) -> dw, db and ConvReluGrad(x, w, y, dy) -> dx, dw, db.
+// ConvInputGrad(dy, w) -> dx, ConvWeightGrad(x, dy) -> dw, db, those of fused ones (x, w, dy) or with Relu
+// (x, w, y, dy) -> dx, dw, db.
 template <class T>
 class WinogradGrad : public CpuKernel {
  public:
@@ -106,8 +140,7 @@ class WinogradGrad : public CpuKernel {
     const auto operand = [&](int input, int output) {
       return input >= 0 ? query.input(static_cast<uint32_t>(input)) : query.output(static_cast<uint32_t>(output));
     };
-    return SupportsWinograd<T>(query, IsRelu(query.op_type()) ? "c." : "", operand(r.x, r.dx), operand(r.w, r.dw),
-                               operand(r.dy, 0), reason);
+    return SupportsWinograd<T>(query, operand(r.x, r.dx), operand(r.w, r.dw), operand(r.dy, 0), reason);
   }
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const GradRoles r = RolesOf(query.op_type());
@@ -120,8 +153,10 @@ class WinogradGrad : public CpuKernel {
                  query.output_count());
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
+    const Form form = FormOf(query.op_type());
+    mixed_ = form.mixed;
     roles_ = RolesOf(query.op_type());
-    windows_ = ReadWindows(query.attributes(), IsRelu(query.op_type()) ? "c." : "", nullptr, 4);
+    windows_ = ReadWindows(query.attributes(), form.prefix(), nullptr, 4);
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
@@ -146,7 +181,7 @@ class WinogradGrad : public CpuKernel {
     if (Wants(call, roles_.dx)) {
       WinogradForwardArgsOf<T> a = data_;
       a.x = dy, a.mask = mask;
-      a.weights = call.in<T>(static_cast<uint32_t>(roles_.w));
+      SetWeights(a, call, roles_.w, mixed_);
       a.y = call.out<T>(static_cast<uint32_t>(roles_.dx));
       routines_of<T>().winograd_forward(a, call.workspace<float>(), pool.parallel());
     }
@@ -156,8 +191,12 @@ class WinogradGrad : public CpuKernel {
       a.dy = dy, a.mask = mask;
       // Weights that nobody asked for are thrown away.
       const int64_t bytes = routines_of<T>().winograd_weights_workspace(a, threads_);
-      a.dw = Wants(call, roles_.dw) ? call.out<T>(static_cast<uint32_t>(roles_.dw))
-                                    : reinterpret_cast<T*>(call.workspace<char>() + bytes);
+      if (!Wants(call, roles_.dw))
+        a.dw = reinterpret_cast<T*>(call.workspace<char>() + bytes);
+      else if (mixed_)
+        a.wide_dw = call.out<float>(static_cast<uint32_t>(roles_.dw));
+      else
+        a.dw = call.out<T>(static_cast<uint32_t>(roles_.dw));
       if (Wants(call, roles_.db)) a.db = call.out<T>(static_cast<uint32_t>(roles_.db));
       routines_of<T>().winograd_weights(a, call.workspace<float>(), pool.parallel());
     }
@@ -175,11 +214,21 @@ class WinogradGrad : public CpuKernel {
     return Wants(args, roles_.dw) ? 0 : 9 * s.c * s.oc * static_cast<int64_t>(sizeof(float));
   }
 
+  bool mixed_ = false;
   GradRoles roles_{};
   ConvWindows windows_;
   WinogradForwardArgsOf<T> data_;
   WinogradWeightsArgsOf<T> weights_;
 };
+
+constexpr tenon_gradient_source kSources[] = {
+    {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
+constexpr tenon_gradient_source kReluSources[] = {
+    {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_OUTPUT, 0}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
+constexpr uint32_t kGradInputs[] = {0, 1, 2};
+constexpr tenon_paired_gradient kGradient = sdk::PairedGradient(kDomain, kMixedGrad, 1, kSources, kGradInputs),
+                                kReluGradient =
+                                    sdk::PairedGradient(kDomain, kReluMixedGrad, 1, kReluSources, kGradInputs);
 
 }  // namespace
 
@@ -189,6 +238,27 @@ void AddWinogradKernels(KernelList& kernels) {
   AddOfBoth<WinogradGrad>(kernels, "tenon", "ConvInputGrad", "conv_input_grad_winograd_bf16");
   AddOfBoth<WinogradGrad>(kernels, "tenon", "ConvWeightGrad", "conv_weight_grad_winograd_bf16");
   AddOfBoth<WinogradGrad>(kernels, kDomain, "ConvReluGrad", "conv_relu_grad_winograd_bf16");
+  kernels.push_back(Def<WinogradConv<Bf16>>(kDomain, kConvMixed, "conv_mixed_winograd_bf16"));
+  kernels.push_back(Def<WinogradConv<Bf16>>(kDomain, kConvReluMixed, "conv_relu_mixed_winograd_bf16"));
+  kernels.push_back(Def<WinogradGrad<Bf16>>(kDomain, kMixedGrad, "conv_mixed_grad_winograd_bf16"));
+  kernels.push_back(Def<WinogradGrad<Bf16>>(kDomain, kReluMixedGrad, "conv_relu_mixed_grad_winograd_bf16"));
+}
+
+// The weights of mixed precision are read where they are: a Cast would write them and read them again, and so would that of
+// their gradient.
+void AddMixedConvFused(FusedList& fused) {
+  fused.push_back(sdk::FusedBuilder("conv_relu_mixed",
+                                    "pattern(%x, %w, %b?) { %v = Cast(%w) {to=16} %c = Conv(%x, %v, %b) {group=1} "
+                                    "%r = Relu(%c) return %r }",
+                                    kDomain, kConvReluMixed, kDeviceKind)
+                      .Priority(15)
+                      .Gradient(&kReluGradient));
+  fused.push_back(
+      sdk::FusedBuilder("conv_mixed",
+                        "pattern(%x, %w, %b?) { %v = Cast(%w) {to=16} %c = Conv(%x, %v, %b) {group=1} return %c }",
+                        kDomain, kConvMixed, kDeviceKind)
+          .Priority(5)
+          .Gradient(&kGradient));
 }
 
 }  // namespace tenon::cpu

@@ -2,7 +2,6 @@
 #include <string>
 
 #include "plugins/device_cpu/kernels/axis.h"
-#include "plugins/device_cpu/kernels/paired_gradient.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -213,7 +212,8 @@ class LayerNormMixedGradKernel : public RowsKernel<LayerNormMixedGradKernel<T>, 
 constexpr tenon_gradient_source kMixedSources[] = {
     {TENON_SOURCE_INPUT, 0}, {TENON_SOURCE_INPUT, 1}, {TENON_SOURCE_INPUT, 2}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
 constexpr uint32_t kMixedGradInputs[] = {0, 1, 2};
-constexpr tenon_paired_gradient kMixedGradient = PairedGradient(kMixedGrad, kMixedSources, kMixedGradInputs);
+constexpr tenon_paired_gradient kMixedGradient =
+    sdk::PairedGradient(kDomain, kMixedGrad, 1, kMixedSources, kMixedGradInputs);
 
 }  // namespace
 

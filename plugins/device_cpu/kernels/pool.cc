@@ -1,6 +1,5 @@
 // MaxPool, AveragePool and GlobalAveragePool of lines and images, and their gradients. The fused MaxPool is the same operator with
 // winners of one byte instead of 64-bit indices.
-#include "plugins/device_cpu/kernels/paired_gradient.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -234,7 +233,7 @@ class AveragePoolKernel : public CpuKernel {
 
 constexpr tenon_gradient_source kSources[] = {{TENON_SOURCE_SAVED, 0}, {TENON_SOURCE_OUTPUT_GRAD, 0}};
 constexpr uint32_t kGradInputs[] = {0};
-constexpr tenon_paired_gradient kGradient = PairedGradient(kFusedMaxPoolGrad, kSources, kGradInputs);
+constexpr tenon_paired_gradient kGradient = sdk::PairedGradient(kDomain, kFusedMaxPoolGrad, 1, kSources, kGradInputs);
 constexpr tenon_saved_def kWinners[] = {sdk::SavedValue("winners", TENON_DTYPE_U8, "p")};
 
 }  // namespace

@@ -102,6 +102,7 @@ void AddConvKernels(KernelList& kernels);
 void AddOneDnnConvKernels(KernelList& kernels);
 void AddWinogradKernels(KernelList& kernels);
 void AddConvFused(FusedList& fused);
+void AddMixedConvFused(FusedList& fused);
 // To be called after all kernels for Conv and ConvRelu.
 void AddFoldedConvKernels(KernelList& kernels);
 void AddFoldedConvFused(FusedList& fused);

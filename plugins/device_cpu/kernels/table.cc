@@ -70,6 +70,7 @@ sdk::Table<tenon_fused_def> CpuTables::Fused() {
   static const FusedList fused = [] {
     FusedList list;
     AddConvFused(list);
+    AddMixedConvFused(list);
     AddFoldedConvFused(list);
     AddGemmFused(list);
     AddPoolFused(list);

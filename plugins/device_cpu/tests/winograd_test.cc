@@ -124,6 +124,39 @@ void CheckAgainstDouble() {
 TEST(Winograd, AgreesWithDoublePrecision) { CheckAgainstDouble<float>(); }
 TEST(Winograd, AgreesWithDoublePrecisionInBf16) { CheckAgainstDouble<Bf16>(); }
 
+TEST(Winograd, TakesWeightsThatStayFloat) {
+  const WinogradShape s{2, 32, 9, 10, 48, 1, 0, 1, 1};
+  const auto x = As<Bf16>(Random(s.n * s.c * s.h * s.w, 1)), w = As<Bf16>(Random(s.oc * s.c * 9, 2)),
+             dy = As<Bf16>(Random(s.n * s.oc * s.OutH() * s.OutW(), 3));
+  const auto wide = Floats(w);
+  for (const Routines* r : AllRoutines()) {
+    WinogradForwardArgsOf<Bf16> forward, data;
+    forward.shape = s, forward.x = x.get();
+    data.shape = {s.n, s.oc, s.OutH(), s.OutW(), s.c, 2 - s.pad_top, 2 - s.pad_left, 2 - s.pad_bottom, 2 - s.pad_right};
+    data.x = dy.get(), data.turned = true;
+    for (WinogradForwardArgsOf<Bf16> a : {forward, data}) {
+      Array<Bf16> narrow_y(a.turned ? x.size() : dy.size()), wide_y(narrow_y.size());
+      Workspace space(r->bf16.winograd_forward_workspace(a, 1));
+      a.weights = w.get(), a.y = narrow_y.get();
+      r->bf16.winograd_forward(a, space.get(), {});
+      a.weights = nullptr, a.wide_weights = wide.get(), a.y = wide_y.get();
+      r->bf16.winograd_forward(a, space.get(), {});
+      const auto want = Floats(narrow_y), got = Floats(wide_y);
+      for (int64_t i = 0; i < want.size(); ++i) ASSERT_EQ(got[i], want[i]) << i << " " << r->isa;
+    }
+    Array<Bf16> dw(w.size());
+    Array<float> wide_dw(w.size());
+    WinogradWeightsArgsOf<Bf16> a;
+    a.shape = s, a.x = x.get(), a.dy = dy.get(), a.dw = dw.get();
+    Workspace space(r->bf16.winograd_weights_workspace(a, 1));
+    r->bf16.winograd_weights(a, space.get(), {});
+    a.dw = nullptr, a.wide_dw = wide_dw.get();
+    r->bf16.winograd_weights(a, space.get(), {});
+    const auto want = Floats(dw), got = Floats(As<Bf16>(wide_dw));
+    for (int64_t i = 0; i < want.size(); ++i) ASSERT_EQ(got[i], want[i]) << i << " " << r->isa;
+  }
+}
+
 TEST(Winograd, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const Routines* r : AllRoutines()) {
     const WinogradShape s{16, 64, 12, 12, 64, 1, 1, 1, 1};
