@@ -151,6 +151,10 @@ void FillFrom(const Table* sound, Table* out) {
 CheckedTables* CheckedTables::Make(std::string plugin_id, const Sound& sound) {
   TurnChecksOn();
   auto* tables = new CheckedTables;  // handles point here until the process ends
+  static std::mutex mutex;
+  static auto* const all = new std::vector<CheckedTables*>;
+  const std::lock_guard lock(mutex);
+  all->push_back(tables);
   tables->plugin_ = std::move(plugin_id);
   tables->sound_ = sound;
   checked::FillFrom(sound.device, &tables->device_);

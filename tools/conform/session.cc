@@ -9,6 +9,9 @@
 #include "core/config/yaml_reader.h"
 #include "core/ops/plugin_operators.h"
 
+// There with a sanitizer that has an allocator of its own, of which mallinfo2 knows nothing.
+extern "C" __attribute__((weak)) std::size_t __sanitizer_get_current_allocated_bytes();
+
 namespace tenon::conform {
 
 ConfigNode WithOption(const ConfigNode& base, std::string_view key, const ConfigNode& value) {
@@ -294,6 +297,7 @@ int Threads() {
 }
 
 std::uint64_t HeapBytes() {
+  if (__sanitizer_get_current_allocated_bytes != nullptr) return __sanitizer_get_current_allocated_bytes();
   const struct mallinfo2 info = ::mallinfo2();
   return info.uordblks + info.hblkhd;
 }
