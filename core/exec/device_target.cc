@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/text.h"
+#include "core/exec/gradient_exchange.h"
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 
@@ -65,7 +66,8 @@ Result<std::unique_ptr<graph::PlannedKernel>> DeviceTarget::Reference(const grap
                                                                       const std::vector<std::string>& refusals) const {
   const bool reads = device_.host_accessible() && device_.inline_streams();
   const bool defined = query.def != nullptr && query.def->reference() != nullptr;
-  if (!defined || (!reads && !options_.host_fallback)) return NoKernel(query, refusals);
+  const bool hosts_own = defined && SumsOverRanks(*query.def);  // no kernel could take its place
+  if (!defined || (!reads && !hosts_own && !options_.host_fallback)) return NoKernel(query, refusals);
   return std::unique_ptr<graph::PlannedKernel>(
       new ReferenceKernel(*query.def, query.outputs.size(), reads ? "" : Join(refusals, "; ")));
 }

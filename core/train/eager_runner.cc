@@ -10,7 +10,6 @@
 #include "core/train/fallback_report.h"
 #include "core/train/loss_scaler.h"
 #include "core/train/non_finite_loss.h"
-#include "core/train/precision.h"
 #include "core/train/step_outcome.h"
 #include "core/train/trained_network.h"
 
@@ -87,7 +86,7 @@ class EagerRunner final : public StepRunner {
 
   Result<Walk*> Get(const Key& key);
   Result<Walk> Build(const Key& key);
-  Status ConvertPrecision(Walk& walk);
+  Status ConvertPrecision(Walk& walk, const passes::Precision& precision);
   Status PlaceValues(Walk& walk);
   Status PrepareNodes(Walk& walk);
   void FindDropped(Walk& walk);
@@ -139,7 +138,7 @@ Result<EagerRunner::Walk> EagerRunner::Build(const Key& key) {
   walk.loss = forward.loss;
   walk.output = forward.output;
   TENON_TRY(graph.InferAll());
-  TENON_TRY(ConvertPrecision(walk));
+  TENON_TRY(ConvertPrecision(walk, forward.precision));
   TENON_TRY(PlaceValues(walk));
   TENON_TRY(PrepareNodes(walk));
   if (!walk.training) return walk;
@@ -157,11 +156,11 @@ Result<EagerRunner::Walk> EagerRunner::Build(const Key& key) {
 }
 
 // The same conversions as the compiled engine makes.
-Status EagerRunner::ConvertPrecision(Walk& walk) {
+Status EagerRunner::ConvertPrecision(Walk& walk, const passes::Precision& precision) {
   passes::Compilation state;
   state.graph = std::move(walk.graph);
   state.graph.outputs = {walk.loss, walk.output};
-  state.precision = PrecisionOf(config_.amp);
+  state.precision = precision;
   TENON_TRY(passes::MixedPrecision(state));
   walk.graph = std::move(state.graph);
   walk.loss = walk.graph.outputs[0];

@@ -10,7 +10,6 @@
 #include "core/train/graph_dump.h"
 #include "core/train/loss_scaler.h"
 #include "core/train/non_finite_loss.h"
-#include "core/train/precision.h"
 #include "core/train/step_outcome.h"
 #include "core/train/step_scalars.h"
 #include "core/train/trained_network.h"
@@ -94,7 +93,7 @@ Status GraphRunner::AddNetwork(passes::Compilation& state, const Key& key) {
   const bool training = key.purpose != Purpose::kEvaluate;
   TENON_ASSIGN(const TrainedNetwork::Forward forward, network_.AddForward(state.graph, key.shape, training));
   state.graph.outputs = {forward.loss};
-  state.precision = PrecisionOf(config_.amp);
+  state.precision = forward.precision;
   if (!training) {
     state.graph.outputs.push_back(forward.output);
     return {};

@@ -130,6 +130,7 @@ Result<Network::Build> Network::AddTo(graph::Graph& graph, graph::ValueId input,
           .At(layer.place)
           .While(fmt::format("adding layer '{}' ({}) to input {}", name, layer.kind,
                              inputs->empty() ? std::string("none") : graph.value((*inputs)[0]).type.ToString()));
+    if (builder.exact) result.exact_layers.push_back(name);
     previous = (*outputs)[0];
     values[name] = previous;
     for (std::size_t i = 0; i < layer.keys.outputs.size(); ++i) {

@@ -27,6 +27,7 @@ class Network {
     graph::ValueId output = graph::kNone;
     std::map<std::string, InitialTensor> initial;  // of parameters and states
     std::vector<graph::ValueId> parameters;        // trained, in the order of the layers
+    std::vector<std::string> exact_layers;         // that compute in float32 whatever the precision of the run
   };
   // Adds the layers to `graph`, reading `input`. An error names the layer, its place, and both shapes.
   Result<Build> AddTo(graph::Graph& graph, graph::ValueId input, bool training) const;

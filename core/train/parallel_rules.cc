@@ -20,7 +20,6 @@ class ParallelRules {
              "'parallel.hook' keeps what it has not sent in units of the scale of the loss, which changes; "
              "use amp: bf16, which needs no scale, or 'parallel.wire'.");
     if (parallel_.sync.every > 1) LocalSteps(scaled);
-    if (parallel_.sync_batch_norm) Norms();
   }
 
  private:
@@ -41,15 +40,6 @@ class ParallelRules {
       Refuse(
           "sync_batch_norm",
           "'parallel.sync_batch_norm' makes ranks meet in each step; with 'parallel.sync.every' above 1 they do not.");
-  }
-
-  void Norms() {
-    if (run_.train.accumulate > 1)
-      Refuse("sync_batch_norm",
-             "'parallel.sync_batch_norm' goes with 'train.accumulate' 1: ranks may leave out different batches of a "
-             "step.");
-    if (run_.amp.level != AmpLevel::kO0)
-      Refuse("sync_batch_norm", "'parallel.sync_batch_norm' computes in float32; leave 'amp' away.");
   }
 
   const ConfigNode& node_;

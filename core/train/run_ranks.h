@@ -41,8 +41,9 @@ class RunRanks {
   // The hook of `parallel.hook`, or null.
   exec::PowerSgd* power_sgd() { return power_sgd_; }
 
-  // The sum of a number over the ranks.
+  // The sum of a number over the ranks, or of each of several.
   Result<double> Sum(double value);
+  Status Sum(std::span<double> values) { return host_->AllReduceNow<double>(values); }
   // The variables of rank 0 on all ranks.
   Status ShareVariables(exec::Variables& variables);
   // The mean over the ranks of those of these names: running statistics, which each rank has of its own batches.

@@ -1,5 +1,7 @@
 #include "core/train/step_batches.h"
 
+#include <algorithm>
+
 #include "core/train/loss.h"
 
 namespace tenon {
@@ -22,6 +24,11 @@ Status StepBatches::Read(Loader& loader, std::int64_t count, const LossConfig& l
     part.batch.labels = batch->labels.Clone();
   }
   return {};
+}
+
+const StepBatches::Part* StepBatches::Find(std::int64_t index) const {
+  const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.index == index; });
+  return found == parts_.end() ? nullptr : &*found;
 }
 
 }  // namespace tenon

@@ -23,6 +23,8 @@ class StepBatches {
   Status Read(Loader& loader, std::int64_t count, const LossConfig& loss);
 
   const std::vector<Part>& parts() const { return parts_; }
+  // The part of that index, or null where its batch was left out.
+  const Part* Find(std::int64_t index) const;
   std::int64_t samples() const { return samples_; }                // of all batches read
   std::int64_t samples_of_all() const { return samples_of_all_; }  // of the step, on all ranks
   double weight() const { return weight_; }                        // what the step counts

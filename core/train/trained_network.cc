@@ -4,6 +4,7 @@
 
 #include "core/train/loss.h"
 #include "core/train/loss_scaler.h"
+#include "core/train/precision.h"
 
 namespace tenon {
 namespace {
@@ -29,6 +30,7 @@ Result<TrainedNetwork::Forward> TrainedNetwork::AddForward(graph::Graph& graph, 
   TENON_ASSIGN(const Network::Build build, network_.AddTo(graph, input, training));
   Forward forward;
   forward.output = build.output;
+  forward.precision = PrecisionOf(config_.amp, build.exact_layers);
   TENON_ASSIGN(forward.loss, AddLoss(config_.loss, graph, build.output, labels));
   TENON_ASSIGN(plan_, PlanParameters(config_, graph, build.parameters));
   forward.trained = plan_.Trained(graph, build.parameters);

@@ -24,6 +24,7 @@ class TrainedNetwork {
   struct Forward {
     graph::ValueId loss = graph::kNone, output = graph::kNone;
     std::vector<graph::ValueId> trained;  // the parameters that are not frozen
+    passes::Precision precision;
   };
   graph::Graph NewGraph() const { return network_.NewGraph(); }
   // Adds the network and its loss to an empty graph and gives variables that are new their first values. A graph that does

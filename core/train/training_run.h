@@ -62,6 +62,7 @@ class TrainingRun {
   Status ShareStart();
   Status SettleVariables();
   Status MeetRanks();
+  Result<std::vector<std::int64_t>> BatchesToTrain();
   Status TrainAbsent(StepPart part);
   Status EndRanks(Status status);
   CheckpointFolder MakeCheckpointFolder() const;

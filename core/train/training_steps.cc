@@ -74,18 +74,23 @@ Result<double> TrainingRun::TrainBatches() {
   part.counted = batches_.weight();
   part.expected = predicts_weights_ ? weight_ : 0;
   double loss = 0;
-  for (const StepBatches::Part& of_step : batches_.parts()) {
-    part.position = groups_.position(at_.global_step, of_step.index) * rank_->size + rank_->rank;
-    part.weight = of_step.weight / weight_;
-    part.first = &of_step == &batches_.parts().front();
-    part.last = &of_step == &batches_.parts().back();
-    TENON_ASSIGN(const double of_batch, runner_->Train(of_step.batch, part));
+  TENON_ASSIGN(const std::vector<std::int64_t> indexes, BatchesToTrain());
+  for (const std::int64_t index : indexes) {
+    part.position = groups_.position(at_.global_step, index) * rank_->size + rank_->rank;
+    part.first = index == indexes.front();
+    part.last = index == indexes.back();
+    const StepBatches::Part* of_step = batches_.Find(index);
+    if (of_step == nullptr) {
+      TENON_TRY(TrainAbsent(part));
+      continue;
+    }
+    part.weight = of_step->weight / weight_;
+    TENON_ASSIGN(const double of_batch, runner_->Train(of_step->batch, part));
     loss += batches_.parts().size() == 1 ? of_batch : of_batch * part.weight;
   }
   if (local_) local_->Note(loss, weight_);
   if (!ranks_ || local_) return loss;
-  if (batches_.parts().empty())
-    TENON_TRY(config_.parallel.sync_batch_norm ? TrainAbsent(part) : runner_->TrainWithout(part));
+  if (indexes.empty()) TENON_TRY(runner_->TrainWithout(part));
   told_to_stop_ = told_to_stop_ || runner_->totals().stop != 0;
   weight_ = runner_->totals().counted;
   return runner_->totals().loss;
@@ -101,7 +106,25 @@ Result<double> TrainingRun::WeightOfAll() {
   return predicts_weights_ ? labels : ranks_->Sum(batches_.weight());
 }
 
-// Batch norms over all ranks need each of them: this one takes the step with a batch that counts nothing.
+// The batches of the step that this rank trains, by their index: its own, and with batch norms over all ranks those of
+// any rank.
+Result<std::vector<std::int64_t>> TrainingRun::BatchesToTrain() {
+  std::vector<std::int64_t> indexes;
+  if (!ranks_ || !config_.parallel.sync_batch_norm) {
+    for (const StepBatches::Part& part : batches_.parts()) indexes.push_back(part.index);
+    return indexes;
+  }
+  std::vector<double> ranks_with(static_cast<std::size_t>(groups_.batches_of(at_.step_in_epoch)), 0.0);
+  for (const StepBatches::Part& part : batches_.parts()) ranks_with[static_cast<std::size_t>(part.index)] = 1;
+  if (ranks_with.size() == 1) return std::vector<std::int64_t>{0};  // the step counts something
+  TENON_TRY(ranks_->Sum(ranks_with));
+  for (std::size_t i = 0; i < ranks_with.size(); ++i) {
+    if (ranks_with[i] > 0) indexes.push_back(static_cast<std::int64_t>(i));
+  }
+  return indexes;
+}
+
+// Batch norms over all ranks need each of them: this one takes a batch that counts nothing.
 Status TrainingRun::TrainAbsent(StepPart part) {
   part.weight = 0;
   ranks_->gradients().SetAbsent(true);

@@ -102,19 +102,39 @@ TEST_P(RankSteps, MaskedTokensCountOnceEach) {
   ExpectSame(trained);
 }
 
+constexpr const char* kSyncBatchNorm =
+    "data: {type: synthetic, samples: 25, classes: 4, batch: BATCH, image: {shape: [2, 6, 5]}}\n"
+    "network: {layers: [{conv: {out: 4, kernel: 3}}, {batch_norm: {}}, {relu: {}}, {conv: {out: 5, kernel: 2}}, "
+    "{batch_norm: {momentum: 0.7}}, {relu: {}}, {flatten: {}}, {linear: {out: 4}}]}\n"
+    "optimizer: {type: sgd, momentum: 0.9}\nparallel: {sync_batch_norm: true}\n";
+
 TEST_P(RankSteps, SyncBatchNormIsThatOfAllSamples) {
-  const std::string sections =
-      mode() +
-      "data: {type: synthetic, samples: 25, classes: 4, batch: BATCH, image: {shape: [2, 6, 5]}}\n"
-      "network: {layers: [{conv: {out: 4, kernel: 3}}, {batch_norm: {}}, {relu: {}}, {conv: {out: 5, kernel: 2}}, "
-      "{batch_norm: {momentum: 0.7}}, {relu: {}}, {flatten: {}}, {linear: {out: 4}}]}\n"
-      "optimizer: {type: sgd, momentum: 0.9}\nparallel: {sync_batch_norm: true}\n";
+  const std::string sections = mode() + kSyncBatchNorm;
   const Trained expected = TrainAlone(sections, 12, 3);  // 12, 12 and 1 samples a step: all ranks but one have none
   for (const std::uint32_t ranks : {2u, 4u}) {
     const auto trained = TrainTogether(sections, ranks, 12 / ranks, 3);
     for (const Trained& rank : trained) ExpectNear(rank, expected, 1e-5);
     ExpectSame(trained);
   }
+}
+
+// Of each batch of a step: in the last step two ranks have a sample in the first batch, and none in the second.
+TEST_P(RankSteps, SyncBatchNormAddsUpBatches) {
+  const std::string sections = mode() + kSyncBatchNorm + "train: {accumulate: 2}\n";
+  const Trained expected = TrainAlone(sections, 6, 3);
+  const auto trained = TrainTogether(sections, 3, 2, 3);
+  for (const Trained& rank : trained) ExpectNear(rank, expected, 1e-5);
+  ExpectSame(trained);
+}
+
+// The norms stay exact: what differs is a rounding to bf16 here and there.
+TEST_P(RankSteps, SyncBatchNormGoesWithMixedPrecision) {
+  const std::string sections = mode() + kSyncBatchNorm + "amp: bf16\n";
+  const Trained expected = TrainAlone(sections, 12, 2), exact = TrainAlone(mode() + kSyncBatchNorm, 12, 2);
+  const auto trained = TrainTogether(sections, 2, 6, 2);
+  for (const Trained& rank : trained) ExpectNear(rank, expected, 0.04);
+  EXPECT_NE(trained[0].losses, exact.losses);
+  ExpectSame(trained);
 }
 
 // Short gradients lead where exact ones lead, within their rounding.

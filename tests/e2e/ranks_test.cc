@@ -112,13 +112,17 @@ TEST(Ranks, GoOnWithShortGradients) { ExpectGoesOn({"parallel.wire=bf16"}); }
 TEST(Ranks, NormaliseOverTheSamplesOfAll) {
   std::string sections = kSections;
   sections.replace(sections.find("{relu"), 1, "{batch_norm: {}}, {");
-  const RunCase one(sections), run(sections);
+  const RunCase one(sections);
   ASSERT_EQ(one.Train({"data.batch=24"}).exit_code, 0);
-  ExpectDone(TrainOnRanks(run, 3, {"parallel.sync_batch_norm=true"}));
-  const auto expected = Losses(one), losses = Losses(run);
-  ASSERT_EQ(losses.size(), expected.size());
-  for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 1e-5) << i;
-  EXPECT_NEAR(SummaryOf(run, 2)["test_loss"], one.Summary()["test_loss"], 1e-5);
+  const auto expected = Losses(one);
+  for (const char* device : {"device=cpu", "device=npu"}) {
+    const RunCase run(sections);
+    ExpectDone(TrainOnRanks(run, 3, {"parallel.sync_batch_norm=true", device}));
+    const auto losses = Losses(run);
+    ASSERT_EQ(losses.size(), expected.size());
+    for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], expected[i], 1e-5) << i << " " << device;
+    EXPECT_NEAR(SummaryOf(run, 2)["test_loss"], one.Summary()["test_loss"], 1e-5) << device;
+  }
 }
 
 // Memory that the host does not reach is copied for a hook; the losses are those of the other device, as far as matrices lie

@@ -11,6 +11,7 @@ class SyncBatchNorm {
   SyncBatchNorm(LayerBuilder& builder, const BatchNormValues& values) : builder_(builder), values_(values) {}
 
   Result<graph::ValueId> Add(double eps, double momentum) {
+    builder_.exact = true;  // sums over all ranks lose too much in a short type
     TENON_TRY(FindShape());
     TENON_TRY(AddMean());
     TENON_TRY(AddVariance());
