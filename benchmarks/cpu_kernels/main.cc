@@ -17,6 +17,8 @@
 
 #if TENON_HAVE_ONEDNN
 #include <oneapi/dnnl/dnnl.h>
+
+#include "plugins/device_cpu/onednn/convolution.h"
 extern "C" void omp_set_num_threads(int);
 #endif
 
@@ -243,6 +245,83 @@ void BenchWinograds(const Routines& r) {
   }
 }
 
+#if TENON_HAVE_ONEDNN
+// The library on the same operands, converting the weights in each call as the plugin's kernels do.
+void BenchLibrary(const std::string& what, double flop, const tenon::cpu::ConvPoolShape& s,
+                  tenon::cpu::onednn::Direction direction, const std::vector<uint16_t>& x,
+                  const std::vector<uint16_t>& w, const std::vector<uint16_t>& y) {
+  namespace onednn = tenon::cpu::onednn;
+  onednn::ConvProblem p;
+  p.direction = direction;
+  p.x_type = p.weights_type = p.y_type = dnnl_bf16;
+  p.x = {s.n, s.c, s.h, s.w}, p.weights = {s.oc, s.c, s.kh, s.kw}, p.y = {s.n, s.oc, s.ConvH(), s.ConvW()};
+  p.x_strides = onednn::ChannelLastStrides(p.x), p.y_strides = onednn::ChannelLastStrides(p.y);
+  p.strides = {s.stride_h, s.stride_w}, p.dilations = {s.dilation_h, s.dilation_w};
+  p.pads_begin = {s.pad_top, s.pad_left}, p.pads_end = {s.pad_bottom, s.pad_right};
+  const onednn::Convolution convolution(onednn::Library::Get("avx512"), p, 1);
+  Floats space(static_cast<int64_t>(convolution.workspace_bytes()) / 4 + 16);
+  onednn::Convolution::Operands operands;
+  operands.x = const_cast<uint16_t*>(x.data()), operands.weights = const_cast<uint16_t*>(w.data());
+  operands.y = const_cast<uint16_t*>(y.data());
+  Report("  oneDNN " + what, flop, [&] { convolution.Execute(operands, space.p); });
+}
+#endif
+
+struct ConvCase {
+  int64_t n, c, size, oc, window, stride = 1, dilation = 1;
+};
+
+// All three directions of a convolution of bf16 with the output as large as the steps allow, beside the library's.
+void BenchConvBf16(const Routines& r, const ConvCase& l) {
+  const tenon::cpu::Bf16Routines* bf16 = tenon::cpu::FindBf16Routines();
+  if (bf16 == nullptr || r.lanes != 16) return;
+  tenon::cpu::ConvPoolShape s;
+  s.n = l.n, s.c = l.c, s.h = s.w = l.size, s.oc = l.oc, s.kh = s.kw = l.window, s.stride_h = s.stride_w = l.stride;
+  s.dilation_h = s.dilation_w = l.dilation;
+  s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = l.window / 2 * l.dilation;
+  const auto numbers = [](int64_t count) { return std::vector<uint16_t>(static_cast<size_t>(count), 0x3f80); };
+  std::vector<uint16_t> x = numbers(s.n * s.c * s.h * s.w), w = numbers(s.oc * s.c * s.kh * s.kw),
+                        y = numbers(s.n * s.oc * s.ConvH() * s.ConvW());
+  char shape[96];
+  std::snprintf(shape, sizeof shape, "%ld->%ld %ldx%ld %ldx%ld /%ld :%ld b%ld", static_cast<long>(l.c),
+                static_cast<long>(l.oc), static_cast<long>(l.size), static_cast<long>(l.size),
+                static_cast<long>(l.window), static_cast<long>(l.window), static_cast<long>(l.stride),
+                static_cast<long>(l.dilation), static_cast<long>(l.n));
+  const double flop = 2.0 * static_cast<double>(y.size()) * static_cast<double>(s.c * s.kh * s.kw);
+  const auto bench = [&](const char* direction, int64_t workspace, const std::function<void(float*)>& run) {
+    Floats space(workspace / 4 + 16);
+    const std::string name = std::string("conv bf16 ") + direction + " " + shape;
+    Report(name, flop, [&] { run(space.p); });
+#if TENON_HAVE_ONEDNN
+    using tenon::cpu::onednn::Direction;
+    const double before = g_total_us;
+    BenchLibrary(name, flop, s,
+                 *direction == 'f'   ? Direction::kForward
+                 : *direction == 'd' ? Direction::kData
+                                     : Direction::kWeights,
+                 x, w, y);
+    g_total_us = before;
+#endif
+  };
+  tenon::cpu::ConvBf16ForwardArgs f;
+  f.shape = s, f.x = x.data(), f.weights = w.data(), f.y = y.data();
+  bench("forward", bf16->conv_forward_workspace(f, 1), [&](float* space) { bf16->conv_forward(f, space, {}); });
+  tenon::cpu::ConvBf16DataArgs d;
+  d.shape = s, d.dy = y.data(), d.weights = w.data(), d.dx = x.data();
+  bench("data", bf16->conv_data_workspace(d, 1), [&](float* space) { bf16->conv_data(d, space, {}); });
+  tenon::cpu::ConvBf16WeightsArgs g;
+  g.shape = s, g.x = x.data(), g.dy = y.data(), g.dw = w.data();
+  bench("weights", bf16->conv_weights_workspace(g, 1), [&](float* space) { bf16->conv_weights(g, space, {}); });
+}
+
+// Of ResNet-18 and what else Winograd does not take.
+constexpr ConvCase kConvCases[] = {
+    {32, 3, 32, 64, 3},        {32, 64, 32, 128, 3, 2},  {32, 128, 16, 256, 3, 2}, {32, 256, 8, 512, 3, 2},
+    {32, 64, 32, 128, 1, 2},   {32, 128, 16, 256, 1, 2}, {32, 256, 8, 512, 1, 2},  {32, 64, 32, 256, 1},
+    {32, 256, 32, 64, 1},      {16, 96, 16, 24, 1},      {16, 24, 16, 144, 1},     {32, 64, 16, 64, 5},
+    {32, 64, 16, 64, 3, 1, 2}, {32, 8, 32, 8, 3},        {32, 6, 14, 16, 5},       {32, 16, 32, 32, 3, 2},
+    {1, 512, 4, 512, 3},       {8, 3, 112, 64, 7, 2},    {8, 128, 16, 192, 3},     {16, 32, 16, 64, 3, 2}};
+
 // Fused multiply-adds on registers alone: what the processor gives at this moment.
 __attribute__((target("avx2,fma"), noinline)) void FusedMultiplyAdds(int rounds) {
   typedef float V __attribute__((vector_size(32)));
@@ -286,6 +365,7 @@ int main(int argc, char** argv) {
   BenchInt8(*r);
   BenchConvPools(*r);
   BenchWinograds(*r);
+  for (const ConvCase& l : kConvCases) BenchConvBf16(*r, l);
   std::printf("sum %.1f us\n", g_total_us);
   return 0;
 }

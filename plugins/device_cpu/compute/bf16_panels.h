@@ -129,13 +129,12 @@ TENON_INLINE void PackPair(const T* at, int64_t row_step, int64_t column_step, b
     StorePairs<P>(PartsOf<P>(low, kLanes), PartsOf<P>(high, kLanes), to, width);
   }
 }
-// The same for a whole panel of neighbouring columns of bf16.
+// The same for a whole panel of neighbouring columns of bf16, whose second row is `next`.
 template <class T>
-TENON_INLINE void PackWholePair(const T* at, int64_t row_step, Pair* to) {
+TENON_INLINE void PackWholePair(const T* at, const T* next, Pair* to) {
   alignas(64) static constexpr uint16_t kLow[32] = {0, 32, 1, 33, 2,  34, 3,  35, 4,  36, 5,  37, 6,  38, 7,  39,
                                                     8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-  const __m512i first = reinterpret_cast<__m512i>(LoadPairs(at)),
-                second = reinterpret_cast<__m512i>(LoadPairs(at + row_step));
+  const __m512i first = reinterpret_cast<__m512i>(LoadPairs(at)), second = reinterpret_cast<__m512i>(LoadPairs(next));
   const __m512i low = _mm512_load_si512(kLow), high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
   _mm512_storeu_si512(to, _mm512_permutex2var_epi16(first, low, second));
   _mm512_storeu_si512(to + kLanes, _mm512_permutex2var_epi16(first, high, second));
@@ -166,7 +165,7 @@ void PackColumns(const Args& g, const T* b, int64_t pair0, int64_t pairs, int64_
         if constexpr (P == 1) {
           if (has_next && g.b_col == 1 && count == kTileColumns) {
             PrefetchPair(at + 2 * kPairsAtOnce * g.b_row, g.b_row);
-            PackWholePair(at, g.b_row, to + p * kTileColumns);
+            PackWholePair(at, at + g.b_row, to + p * kTileColumns);
             continue;
           }
         }

@@ -5,6 +5,7 @@
 
 #include "plugins/device_cpu/compute/attention.h"
 #include "plugins/device_cpu/compute/bf16.h"
+#include "plugins/device_cpu/compute/conv_bf16.h"
 #include "plugins/device_cpu/compute/gemm.h"
 #include "plugins/device_cpu/compute/parallel.h"
 #include "plugins/device_cpu/compute/winograd.h"
@@ -53,7 +54,7 @@ struct Bf16Products {
   void (*split_gemm)(const GemmArgs&, float* workspace, const Parallel&);
 };
 
-// The routines for processors that multiply bf16 (AVX-512 BF16). Those for attention and convolutions stand in the table of
+// The routines for processors that multiply bf16 (AVX-512 BF16). Those for attention and Winograd's convolution stand in the table of
 // FindRoutines in place of the ones that multiply in float.
 struct Bf16Routines {
   Bf16Products products;
@@ -66,6 +67,12 @@ struct Bf16Routines {
   void (*winograd_forward)(const WinogradForwardArgsOf<Bf16>&, float* workspace, const Parallel&);
   int64_t (*winograd_weights_workspace)(const WinogradWeightsArgsOf<Bf16>&, int64_t threads);
   void (*winograd_weights)(const WinogradWeightsArgsOf<Bf16>&, float* workspace, const Parallel&);
+  int64_t (*conv_forward_workspace)(const ConvBf16ForwardArgs&, int64_t threads);
+  void (*conv_forward)(const ConvBf16ForwardArgs&, float* workspace, const Parallel&);
+  int64_t (*conv_data_workspace)(const ConvBf16DataArgs&, int64_t threads);
+  void (*conv_data)(const ConvBf16DataArgs&, float* workspace, const Parallel&);
+  int64_t (*conv_weights_workspace)(const ConvBf16WeightsArgs&, int64_t threads);
+  void (*conv_weights)(const ConvBf16WeightsArgs&, float* workspace, const Parallel&);
 };
 
 // Null where the processor has no such instructions. Its products are those of the tile unit (AMX) where there is one that gives the

@@ -6,6 +6,7 @@
 #include "plugins/device_cpu/compute/attention.h"
 #include "plugins/device_cpu/compute/batch_norm.h"
 #include "plugins/device_cpu/compute/bf16.h"
+#include "plugins/device_cpu/compute/conv_bf16.h"
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
 #include "plugins/device_cpu/compute/cross_entropy.h"
@@ -46,6 +47,13 @@ template <class T>
 int64_t WinogradWeightsWorkspace(const WinogradWeightsArgsOf<T>& args, int64_t threads);
 template <class T>
 void WinogradWeights(const WinogradWeightsArgsOf<T>& args, float* workspace, const Parallel& pool);
+
+int64_t ConvBf16ForwardWorkspace(const ConvBf16ForwardArgs& args, int64_t threads);
+void ConvBf16Forward(const ConvBf16ForwardArgs& args, float* workspace, const Parallel& pool);
+int64_t ConvBf16DataWorkspace(const ConvBf16DataArgs& args, int64_t threads);
+void ConvBf16Data(const ConvBf16DataArgs& args, float* workspace, const Parallel& pool);
+int64_t ConvBf16WeightsWorkspace(const ConvBf16WeightsArgs& args, int64_t threads);
+void ConvBf16Weights(const ConvBf16WeightsArgs& args, float* workspace, const Parallel& pool);
 
 void MaxPool(const MaxPoolArgs& args, const Parallel& pool);
 void MaxPoolGrad(const MaxPoolGradArgs& args, const Parallel& pool);
