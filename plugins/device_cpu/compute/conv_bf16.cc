@@ -22,14 +22,23 @@ TENON_INLINE int64_t WeightsOf(const ConvPoolShape& s) { return s.oc * s.c * Tap
 TENON_INLINE int64_t PanelColumns(int64_t columns) { return RoundUp(columns, kLanes); }
 
 TENON_INLINE void StoreNumbers(uint16_t* p, Vec v, int64_t count) { NarrowVec(p, v, count); }
-TENON_INLINE void StoreNumbers(float* p, Vec v, int64_t count) { StorePartial(p, Rounded(v), count); }
+TENON_INLINE void StoreNumbers(float* p, Vec v, int64_t count) { StorePartial(p, v, count); }
 TENON_INLINE Vec LoadNumbers(const uint16_t* p, int64_t count) { return WidenVec(p, count); }
 TENON_INLINE Vec LoadNumbers(const float* p, int64_t count) { return LoadPartial(p, count); }
 
-// to [columns][rows], rounded to bf16, from [rows][columns].
+// to [columns][rows] from [rows][columns]. What follows `from` is fetched ahead: weights are seldom in a cache.
 template <class From, class To>
-void TransposeRounded(const From* from, int64_t rows, int64_t columns, To* to) {
-  for (int64_t r = 0; r < rows; r += kLanes)
+void TransposeNumbers(const From* from, int64_t rows, int64_t columns, To* to) {
+  if (rows == 1 || columns == 1) {
+    for (int64_t i = 0; i < rows * columns; i += kLanes) {
+      const int64_t count = Min(kLanes, rows * columns - i);
+      StoreNumbers(to + i, LoadNumbers(from + i, count), count);
+    }
+    return;
+  }
+  constexpr int64_t kAhead = 2048, kLine = 64 / sizeof(From);
+  for (int64_t r = 0; r < rows; r += kLanes) {
+    for (int64_t i = 0; i < kLanes * columns; i += kLine) __builtin_prefetch(from + r * columns + kAhead + i);
     for (int64_t c = 0; c < columns; c += kLanes) {
       const int64_t height = Min(kLanes, rows - r), width = Min(kLanes, columns - c);
       Vec t[kLanes];
@@ -38,6 +47,7 @@ void TransposeRounded(const From* from, int64_t rows, int64_t columns, To* to) {
       Transpose(t);
       TENON_UNROLL for (int i = 0; i < kLanes; ++i) if (i < width) StoreNumbers(to + (c + i) * rows + r, t[i], height);
     }
+  }
 }
 
 // Weights of `count` output channels from `first` on as [channel][tap][c]: in place where that is what they are.
@@ -49,7 +59,7 @@ TENON_INLINE const uint16_t* TapsFirst(const ConvPoolShape& s, const T* weights,
   if constexpr (sizeof(T) == 2) {
     if (taps == 1) return weights;
   }
-  for (int64_t i = 0; i < count; ++i) TransposeRounded(weights + i * each, s.c, taps, space + i * each);
+  for (int64_t i = 0; i < count; ++i) TransposeNumbers(weights + i * each, s.c, taps, space + i * each);
   return space;
 }
 
@@ -207,7 +217,7 @@ void ConvBf16Forward(const ConvBf16ForwardArgs& a, float* workspace, const Paral
   GemmBf16Args g;
   g.m = s.n * s.ConvH() * s.ConvW(), g.n = s.oc, g.k = windows.Length();
   g.b_row = 1, g.b_col = g.k;
-  g.bias = a.bias, g.wide_bias = a.wide_bias, g.relu = a.relu;
+  g.bias = a.bias, g.relu = a.relu;
   const auto pack = [&](const auto* weights) {
     ForEachPart(s, weights, space, pool, [&](const uint16_t* part, int64_t first, int64_t count) {
       const int64_t pairs = CeilDiv(g.k, 2);
@@ -314,23 +324,48 @@ TENON_INLINE SumPlan SumPlanOf(const ConvPoolShape& s) {
   return p;
 }
 
-// Columns of a tap as pairs of neighbouring pixels, a panel of at most kTileColumns.
-TENON_INLINE void PackPixels(const uint16_t* const* pixels, int64_t pairs, int64_t first, int64_t columns, Pair* to) {
-  const int64_t width = columns > kLanes ? kTileColumns : kLanes;
-  for (int64_t p = 0; p < pairs; ++p, to += width) {
-    const uint16_t *const low = pixels[2 * p] + first, *const high = pixels[2 * p + 1] + first;
+// Numbers of two neighbouring pixels as pairs, a panel of at most kTileColumns.
+TENON_INLINE void PackPixels(const uint16_t* low, const uint16_t* high, int64_t columns, Pair* to) {
+  if (columns == kTileColumns) return PackWholePair(low, high, to);
+  for (int64_t v = 0; v < columns; v += kLanes) {
+    const int64_t count = Min(kLanes, columns - v);
+    StorePairs<1>(PartsOf<1>(low + v, count), PartsOf<1>(high + v, count), to + v, 0);
+  }
+}
+
+// A tile of sums of R output channels, the first one of its panel, which it packs on the way: numbers [first, first + columns) of
+// `pixels`. `a` is the packed gradient.
+template <int R, int V>
+void PackingTile(const uint16_t* const* pixels, int64_t pairs, int64_t first, int64_t columns, const Pair* a,
+                 Pair* panel, const Finish<GemmBf16Args>& finish, int64_t row, int64_t column) {
+  Vec acc[R][V];
+  TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j) acc[i][j] = Zero();
+  for (int64_t p = 0; p < pairs; ++p, panel += V * kLanes, a += R) {
     const int64_t later = 2 * Min(p + kPairsAtOnce, pairs - 1);
     __builtin_prefetch(pixels[later] + first);
     __builtin_prefetch(pixels[later + 1] + first);
-    if (columns == kTileColumns) {
-      PackWholePair(low, high, to);
-      continue;
-    }
-    for (int64_t v = 0; v < width; v += kLanes) {
-      const int64_t count = Min(kLanes, columns - v);
-      StorePairs<1>(PartsOf<1>(low + v, count), PartsOf<1>(high + v, count), to + v, 0);
-    }
+    PackPixels(pixels[2 * p] + first, pixels[2 * p + 1] + first, columns, panel);
+    Vec b[V];
+    TENON_UNROLL for (int j = 0; j < V; ++j) b[j] = Load(reinterpret_cast<const float*>(panel + j * kLanes));
+    TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j) acc[i][j] =
+        PairProduct(acc[i][j], a[i], b[j]);
   }
+  TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j) {
+    const int64_t count = Min(columns - j * kLanes, kLanes);
+    if (count > 0) FinishVec(finish, acc[i][j], row + i, column + j * kLanes, count);
+  }
+}
+
+using PackingTileFn = void (*)(const uint16_t* const*, int64_t, int64_t, int64_t, const Pair*, Pair*,
+                               const Finish<GemmBf16Args>&, int64_t, int64_t);
+template <int V, int... R>
+TENON_INLINE PackingTileFn PackingTileFor(int64_t rows) {
+  static constexpr PackingTileFn kTable[] = {&PackingTile<R, V>...};
+  return kTable[rows - 1];
+}
+template <int V>
+TENON_INLINE PackingTileFn AnyPackingTile(int64_t rows) {
+  return PackingTileFor<V, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(rows);
 }
 
 // dy of the pixels of a block as pairs of neighbours, tile after tile.
@@ -359,7 +394,6 @@ void AddProducts(const Windows& windows, const Finish<GemmBf16Args>& finish, Ran
   if (g.k % 2 != 0) pixels[g.k] = outside;
   for (int64_t first = 0; first < c; first += kTileColumns) {
     const int64_t columns = Min(kTileColumns, c - first), at = tap * c + first;
-    PackPixels(pixels, pairs, first, columns, panel);
     for (int64_t t = tiles.begin; t < tiles.end; ++t) {
       const Range r = Piece(g.m, all_tiles, t);
       const int64_t height = r.end - r.begin;
@@ -367,10 +401,15 @@ void AddProducts(const Windows& windows, const Finish<GemmBf16Args>& finish, Ran
         __builtin_prefetch(finish.partial + (r.begin + i) * g.n + at, 1);
         __builtin_prefetch(finish.partial + (r.begin + i) * g.n + at + kLanes, 1);
       }
+      const Pair* const gradient = packed + r.begin * pairs;
+      if (t == tiles.begin) {
+        const PackingTileFn tile = columns > kLanes ? AnyPackingTile<2>(height) : AnyPackingTile<1>(height);
+        tile(pixels, pairs, first, columns, gradient, panel, finish, r.begin, at);
+        continue;
+      }
       const TileFn<GemmBf16Args> tile =
           columns > kLanes ? AnyTile<GemmBf16Args, 2>(height) : AnyTile<GemmBf16Args, 1>(height);
-      tile(pairs, reinterpret_cast<const uint16_t*>(packed + r.begin * pairs), {2 * height, 0, 2}, panel, finish,
-           r.begin, at, columns);
+      tile(pairs, reinterpret_cast<const uint16_t*>(gradient), {2 * height, 0, 2}, panel, finish, r.begin, at, columns);
     }
   }
 }
@@ -414,11 +453,16 @@ void ConvBf16Weights(const ConvBf16WeightsArgs& a, float* workspace, const Paral
     for (int64_t i = r.begin; i < r.end; ++i) {
       const int64_t at = i * plan.length;
       if (a.wide_dw != nullptr)
-        TransposeRounded(sums + at, TapsOf(s), s.c, a.wide_dw + at);
+        TransposeNumbers(sums + at, TapsOf(s), s.c, a.wide_dw + at);
       else
-        TransposeRounded(sums + at, TapsOf(s), s.c, a.dw + at);
+        TransposeNumbers(sums + at, TapsOf(s), s.c, a.dw + at);
     }
   });
+  if (a.db == nullptr) return;
+  MaskArgsOf<Bf16> bias;
+  bias.rows = pixels, bias.columns = s.oc;
+  bias.dy = reinterpret_cast<const Bf16*>(a.dy), bias.column_sums = reinterpret_cast<Bf16*>(a.db);
+  MaskGradient(bias, pool);
 }
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

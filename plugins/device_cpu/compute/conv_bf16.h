@@ -8,15 +8,14 @@
 
 namespace tenon::cpu {
 
-// y = conv(x, weights) + bias, then max(0, .) if relu, rounded once. c is even. x [n][h][w][c], y [n][ConvH][ConvW][oc]; weights [oc][c][kh][kw]
-// and bias [oc] (or null) are bf16, or f32 of which the nearest bf16 counts. The shape has no pool.
+// y = conv(x, weights) + bias, then max(0, .) if relu, rounded once. x [n][h][w][c], y [n][ConvH][ConvW][oc], bias [oc] or null,
+// weights [oc][c][kh][kw]; wide_weights in their place are f32, of which the nearest bf16 counts. The shape has no pool; c is even.
 struct ConvBf16ForwardArgs {
   ConvPoolShape shape;
   const uint16_t* x = nullptr;
   const uint16_t* weights = nullptr;
   const uint16_t* bias = nullptr;
   const float* wide_weights = nullptr;
-  const float* wide_bias = nullptr;
   uint16_t* y = nullptr;
   bool relu = false;
 };
@@ -30,13 +29,14 @@ struct ConvBf16DataArgs {
   uint16_t* dx = nullptr;
 };
 
-// dw [oc][c][kh][kw] from x and dy, as bf16 numbers; to wide_dw, if given, in f32.
+// dw [oc][c][kh][kw] from x and dy; in f32 to wide_dw, if that is given in its place. db [oc] or null.
 struct ConvBf16WeightsArgs {
   ConvPoolShape shape;
   const uint16_t* x = nullptr;
   const uint16_t* dy = nullptr;
   uint16_t* dw = nullptr;
   float* wide_dw = nullptr;
+  uint16_t* db = nullptr;
 };
 
 }  // namespace tenon::cpu

@@ -101,6 +101,7 @@ void AddAllFiniteKernels(KernelList& kernels);
 void AddConvKernels(KernelList& kernels);
 void AddOneDnnConvKernels(KernelList& kernels);
 void AddWinogradKernels(KernelList& kernels);
+void AddBf16ConvKernels(KernelList& kernels);
 void AddConvFused(FusedList& fused);
 void AddMixedConvFused(FusedList& fused);
 // To be called after all kernels for Conv and ConvRelu.

@@ -46,7 +46,7 @@ const ConvPoolShape kShapes[] = {
 // What one convolution has to give, from the same bf16 numbers.
 struct Reference {
   Array<Bf16> x, dy, w, bias;
-  std::vector<double> y, dx, dw;
+  std::vector<double> y, dx, dw, db;
 
   explicit Reference(const ConvPoolShape& s)
       : x(Rounded(Random(s.n * s.c * s.h * s.w, 1))),
@@ -55,9 +55,13 @@ struct Reference {
         bias(Rounded(Random(s.oc, 4))),
         y(static_cast<size_t>(dy.size())),
         dx(static_cast<size_t>(x.size())),
-        dw(static_cast<size_t>(w.size())) {
+        dw(static_cast<size_t>(w.size())),
+        db(static_cast<size_t>(s.oc)) {
     const Array<float> fx = Widened(x), fdy = Widened(dy), fw = Widened(w), fb = Widened(bias);
-    for (int64_t i = 0; i < dy.size(); ++i) y[static_cast<size_t>(i)] = fb[i % s.oc];
+    for (int64_t i = 0; i < dy.size(); ++i) {
+      y[static_cast<size_t>(i)] = fb[i % s.oc];
+      db[static_cast<size_t>(i % s.oc)] += fdy[i];
+    }
     for (int64_t p = 0; p < dy.size() / s.oc; ++p)
       for (int64_t k = 0; k < s.kh * s.kw; ++k) {
         const int64_t ow = p % s.ConvW(), oh = p / s.ConvW() % s.ConvH(), n = p / s.ConvW() / s.ConvH();
@@ -97,14 +101,14 @@ class ConvBf16 : public ::testing::Test {
 };
 
 Array<Bf16> Forward(const ConvPoolShape& s, const Reference& r, bool wide, bool relu, int64_t threads) {
-  const Array<float> wide_weights = Widened(r.w), wide_bias = Widened(r.bias);
+  const Array<float> wide_weights = Widened(r.w);
   Array<Bf16> y(r.dy.size());
   ConvBf16ForwardArgs a;
-  a.shape = s, a.x = Numbers(r.x), a.y = Numbers(y), a.relu = relu;
+  a.shape = s, a.x = Numbers(r.x), a.bias = Numbers(r.bias), a.y = Numbers(y), a.relu = relu;
   if (wide)
-    a.wide_weights = wide_weights.get(), a.wide_bias = wide_bias.get();
+    a.wide_weights = wide_weights.get();
   else
-    a.weights = Numbers(r.w), a.bias = Numbers(r.bias);
+    a.weights = Numbers(r.w);
   Workspace space(FindBf16Routines()->conv_forward_workspace(a, threads));
   FindBf16Routines()->conv_forward(a, space.get(), Threads(threads));
   return y;
@@ -125,7 +129,7 @@ Array<Bf16> Data(const ConvPoolShape& s, const Reference& r, bool wide, int64_t 
 }
 
 template <class T>
-Array<T> Weights(const ConvPoolShape& s, const Reference& r, int64_t threads) {
+Array<T> Weights(const ConvPoolShape& s, const Reference& r, int64_t threads, Array<Bf16>* db = nullptr) {
   Array<T> dw(r.w.size());
   ConvBf16WeightsArgs a;
   a.shape = s, a.x = Numbers(r.x), a.dy = Numbers(r.dy);
@@ -133,6 +137,7 @@ Array<T> Weights(const ConvPoolShape& s, const Reference& r, int64_t threads) {
     a.wide_dw = dw.get();
   else
     a.dw = Numbers(dw);
+  if (db != nullptr) a.db = Numbers(*db);
   Workspace space(FindBf16Routines()->conv_weights_workspace(a, threads));
   FindBf16Routines()->conv_weights(a, space.get(), Threads(threads));
   return dw;
@@ -149,7 +154,9 @@ TEST_F(ConvBf16, AgreesWithDoublePrecision) {
       ExpectRounded(Widened(Forward(s, r, wide, true, 1)), positive, "relu(y)", number);
       ExpectRounded(Widened(Data(s, r, wide, 1)), r.dx, "dx", number);
     }
-    ExpectRounded(Widened(Weights<Bf16>(s, r, 1)), r.dw, "dw", number);
+    Array<Bf16> db(s.oc);
+    ExpectRounded(Widened(Weights<Bf16>(s, r, 1, &db)), r.dw, "dw", number);
+    ExpectRounded(Widened(db), r.db, "db", number);
     ExpectRounded(Weights<float>(s, r, 1), r.dw, "wide dw", number);
     ++number;
   }
