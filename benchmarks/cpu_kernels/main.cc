@@ -220,11 +220,12 @@ void BenchConvPools(const Routines& r) {
 
 // Counted as the direct sum's operations.
 template <class T>
-void BenchWinograd(const tenon::cpu::RoutinesOf<T>& r, const char* type, int64_t n, int64_t c, int64_t size) {
+void BenchWinograd(const tenon::cpu::RoutinesOf<T>& r, const char* type, int64_t n, int64_t c, int64_t size,
+                   int edge = 2) {
   const tenon::cpu::WinogradShape s{n, c, size, size, c, 1, 1, 1, 1};
   std::vector<T> x(static_cast<size_t>(n * c * size * size)), w(static_cast<size_t>(c * c * 9)), y(x.size());
   tenon::cpu::WinogradForwardArgsOf<T> f;
-  f.shape = s, f.x = x.data(), f.weights = w.data(), f.y = y.data();
+  f.shape = s, f.edge = edge, f.x = x.data(), f.weights = w.data(), f.y = y.data();
   Floats forward_space(r.winograd_forward_workspace(f, 1) / 4 + 16);
   const std::string what = "b" + std::to_string(n) + " " + std::to_string(c) + " channels " + std::to_string(size) +
                            "x" + std::to_string(size) + type;
@@ -233,7 +234,7 @@ void BenchWinograd(const tenon::cpu::RoutinesOf<T>& r, const char* type, int64_t
   f.turned = true;
   Report("winograd data " + what, flop, [&] { r.winograd_forward(f, forward_space.p, {}); });
   tenon::cpu::WinogradWeightsArgsOf<T> g;
-  g.shape = s, g.x = x.data(), g.dy = y.data(), g.dw = w.data();
+  g.shape = s, g.edge = edge, g.x = x.data(), g.dy = y.data(), g.dw = w.data();
   Floats weights_space(r.winograd_weights_workspace(g, 1) / 4 + 16);
   Report("winograd weights " + what, flop, [&] { r.winograd_weights(g, weights_space.p, {}); });
 }
@@ -241,6 +242,7 @@ void BenchWinograd(const tenon::cpu::RoutinesOf<T>& r, const char* type, int64_t
 void BenchWinograds(const Routines& r) {
   for (const auto& [channels, size] : {std::pair{64, 32}, {128, 16}, {256, 8}, {512, 4}}) {
     BenchWinograd(r.f32, "", 32, channels, size);
+    BenchWinograd(r.f32, " tiles of 4x4", 32, channels, size, 4);
     BenchWinograd(r.bf16, " bf16", 32, channels, size);
   }
 }

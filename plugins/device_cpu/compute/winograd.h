@@ -22,6 +22,7 @@ struct WinogradShape {
 template <class T>
 struct WinogradForwardArgsOf {
   WinogradShape shape;
+  int edge = 2;  // of a tile of outputs: 2, or 4 in float32
   const T* x = nullptr;
   const T* mask = nullptr;
   const T* weights = nullptr;
@@ -37,6 +38,7 @@ using WinogradForwardArgs = WinogradForwardArgsOf<float>;
 template <class T>
 struct WinogradWeightsArgsOf {
   WinogradShape shape;
+  int edge = 2;
   const T* x = nullptr;
   const T* dy = nullptr;
   const T* mask = nullptr;
