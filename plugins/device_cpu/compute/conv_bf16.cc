@@ -306,14 +306,15 @@ namespace {
 // ---- the gradient of the weights: dy^T times the rows, summed up over blocks of pixels
 
 struct SumPlan {
-  int64_t taps, length;  // of a row: length = taps * c
+  int64_t taps, panels;  // of the window; of columns of a tap
+  int64_t length;        // of a row: length = taps * c
   int64_t pixels;        // of a block (even)
   int64_t packed, sums;  // the gradient of a block and the sums, for all
   int64_t rows, space;   // for each thread: pointers; these and a panel
 };
 TENON_INLINE SumPlan SumPlanOf(const ConvPoolShape& s) {
   SumPlan p{};
-  p.taps = TapsOf(s), p.length = s.c * p.taps;
+  p.taps = TapsOf(s), p.panels = CeilDiv(s.c, kTileColumns), p.length = s.c * p.taps;
   const int64_t all = s.n * s.ConvH() * s.ConvW();
   const int64_t most = 2 * Max(64, Min(kSumPairs, kSumBlockPairs / s.oc));
   p.pixels = Even(CeilDiv(all, CeilDiv(all, most)));
@@ -383,18 +384,26 @@ TENON_INLINE void PackGradient(const GemmBf16Args& g, Pair* packed, const Parall
   });
 }
 
-// Adds the products of a block of pixels to the sums of a tap, for tiles [tiles) of output channels.
+// A part of the sums: tiles of output channels, and panels of columns, counted tap after tap.
+struct SumPart {
+  Range tiles, panels;
+};
+
+// Adds the products of a block of pixels to a part of the sums.
 void AddProducts(const Windows& windows, const Finish<GemmBf16Args>& finish, Range block, const Pair* packed,
-                 const uint16_t* outside, const SumPlan& plan, Pair* space, Range tiles, int64_t tap) {
+                 const uint16_t* outside, const SumPlan& plan, Pair* space, const SumPart& part) {
   const GemmBf16Args& g = *finish.g;
   const int64_t pairs = CeilDiv(g.k, 2), all_tiles = CeilDiv(g.m, kTileRows), c = windows.c;
   const uint16_t** const pixels = reinterpret_cast<const uint16_t**>(space);
   Pair* const panel = space + plan.rows;
-  FindTap(windows, tap / windows.w.count, tap % windows.w.count, block, outside, pixels);
-  if (g.k % 2 != 0) pixels[g.k] = outside;
-  for (int64_t first = 0; first < c; first += kTileColumns) {
+  for (int64_t p = part.panels.begin; p < part.panels.end; ++p) {
+    const int64_t tap = p / plan.panels, first = p % plan.panels * kTileColumns;
     const int64_t columns = Min(kTileColumns, c - first), at = tap * c + first;
-    for (int64_t t = tiles.begin; t < tiles.end; ++t) {
+    if (first == 0 || p == part.panels.begin) {
+      FindTap(windows, tap / windows.w.count, tap % windows.w.count, block, outside, pixels);
+      if (g.k % 2 != 0) pixels[g.k] = outside;
+    }
+    for (int64_t t = part.tiles.begin; t < part.tiles.end; ++t) {
       const Range r = Piece(g.m, all_tiles, t);
       const int64_t height = r.end - r.begin;
       for (int64_t i = 0; i < height; ++i) {
@@ -402,7 +411,7 @@ void AddProducts(const Windows& windows, const Finish<GemmBf16Args>& finish, Ran
         __builtin_prefetch(finish.partial + (r.begin + i) * g.n + at + kLanes, 1);
       }
       const Pair* const gradient = packed + r.begin * pairs;
-      if (t == tiles.begin) {
+      if (t == part.tiles.begin) {
         const PackingTileFn tile = columns > kLanes ? AnyPackingTile<2>(height) : AnyPackingTile<1>(height);
         tile(pixels, pairs, first, columns, gradient, panel, finish, r.begin, at);
         continue;
@@ -430,7 +439,8 @@ void ConvBf16Weights(const ConvBf16WeightsArgs& a, float* workspace, const Paral
   const uint16_t* const outside = ClearOutside(s.c, packed + plan.packed + plan.sums);
   Pair* const space = packed + plan.packed + plan.sums + OutsideSpace(s.c);
   const int64_t pixels = s.n * s.ConvH() * s.ConvW(), tiles = CeilDiv(s.oc, kTileRows);
-  const bool cut_taps = plan.taps >= 2 * pool.threads || plan.taps >= tiles;
+  const int64_t panels = plan.taps * plan.panels;
+  const bool cut_panels = panels >= pool.threads || panels >= tiles;
   for (int64_t first = 0; first < pixels; first += plan.pixels) {
     const Range block{first, Min(pixels, first + plan.pixels)};
     GemmBf16Args g;
@@ -439,12 +449,11 @@ void ConvBf16Weights(const ConvBf16WeightsArgs& a, float* workspace, const Paral
     PackGradient(g, packed, pool);
     const Finish<GemmBf16Args> finish{&g, sums, first == 0, false};
     const double products = static_cast<double>(g.k) * static_cast<double>(g.m) * static_cast<double>(g.n);
-    const int64_t pieces = Pieces(pool, cut_taps ? plan.taps : tiles, products / kProducts);
+    const int64_t pieces = Pieces(pool, cut_panels ? panels : tiles, products / kProducts);
     ForEach(pool, pieces, [&](int64_t piece) {
-      const Range taps = cut_taps ? Piece(plan.taps, pieces, piece) : Range{0, plan.taps};
-      const Range own_tiles = cut_taps ? Range{0, tiles} : Piece(tiles, pieces, piece);
-      for (int64_t tap = taps.begin; tap < taps.end; ++tap)
-        AddProducts(windows, finish, block, packed, outside, plan, space + piece * plan.space, own_tiles, tap);
+      const SumPart part{cut_panels ? Range{0, tiles} : Piece(tiles, pieces, piece),
+                         cut_panels ? Piece(panels, pieces, piece) : Range{0, panels}};
+      AddProducts(windows, finish, block, packed, outside, plan, space + piece * plan.space, part);
     });
   }
   const int64_t pieces = Pieces(pool, s.oc, 0.2 * static_cast<double>(WeightsOf(s)));
