@@ -1,5 +1,6 @@
 // Gradients of a convolution with activation and pool. Only the winner of each pooled pixel has a gradient, so both
 // gradients are sums over pooled pixels of g times a window (of x, or of the weights). Without a pool they are dense.
+#include "plugins/device_cpu/compute/conv_columns_gradient.h"
 #include "plugins/device_cpu/compute/conv_gradient_tiles.h"
 #include "plugins/device_cpu/compute/isa_functions.h"
 
@@ -71,6 +72,8 @@ struct BackwardSpace {
   int64_t dx;             // per piece
   int64_t images_copied;
   int64_t packed;  // per piece: g of one image for the dense weight gradient
+  // With lanes of pooled columns: g turned, of all images; per piece g and winners of one image, and what dw needs.
+  int64_t turned_g, one_g, one_winners, columns;
   bool turned;     // dx is a convolution; the space of dx is that of a forward call
 };
 TENON_INLINE BackwardSpace BackwardSpaceOf(const ConvPoolBackwardArgs& a, const Image& image, const Window& win,
@@ -78,16 +81,23 @@ TENON_INLINE BackwardSpace BackwardSpaceOf(const ConvPoolBackwardArgs& a, const 
   const ConvPoolShape& s = a.shape;
   BackwardSpace b;
   const int64_t pooled = s.PooledH() * s.PooledW();
-  b.g = RoundUp(s.n * pooled * s.oc + kSlack, 16);
+  const bool columns = PooledColumns(s);
+  b.one_g = RoundUp(pooled * s.oc + kSlack, 16);
+  b.one_winners = columns && a.dx != nullptr ? RoundUp(CeilDiv(pooled * s.oc, 4), 16) : 0;
+  b.g = columns ? (b.one_g + b.one_winners) * Max(1, threads) : RoundUp(s.n * pooled * s.oc + kSlack, 16);
+  b.turned_g = columns && a.dw != nullptr ? RoundUp(s.n * s.oc * s.PooledH() * ColumnTableOf(s).vectors * kTurnedFloats, 16) : 0;
+  b.columns = columns && a.dw != nullptr ? ColumnSpace(s) : 0;
   b.partial_bias = RoundUp(s.n * RoundUp(s.oc, kLanes), 16);
   b.offsets = RoundUp(2 * s.pool_h * s.pool_w, 16);
   b.tiles = a.dx == nullptr ? 0 : RoundUp(SpreadTiles(win, nullptr) * static_cast<int64_t>(sizeof(SpreadTile) / 4), 16);
   b.turned = a.dx != nullptr && TurnedData(s);
   b.weights = a.dx == nullptr ? 0 : RoundUp(s.oc * win.runs * win.padded, 16);
-  b.sums = a.dw == nullptr ? 0 : RoundUp(RoundUp(s.oc, 2 * kLanes) * win.runs * win.padded, 16);
+  b.sums = a.dw == nullptr ? 0
+           : columns       ? s.oc * (s.kh * s.kw + 1) * kLanes
+                           : RoundUp(RoundUp(s.oc, 2 * kLanes) * win.runs * win.padded, 16);
   // Reading whole vectors at the end of the caller's last image would leave it: that one is copied in any case.
   b.packed = a.dw != nullptr && DenseWeights(s) ? RoundUp(pooled * 2 * kLanes, 16) : 0;
-  b.images_copied = a.dw == nullptr ? 0 : image.copy ? s.n : 1;
+  b.images_copied = a.dw == nullptr || columns ? 0 : image.copy ? s.n : 1;
   b.last_image = b.images_copied * RoundUp(image.size + kSlack, 16);
   b.dx = a.dx == nullptr ? 0
          : b.turned
@@ -121,7 +131,7 @@ void MaskPlanes(const float* dy, const float* y, int64_t oc, int64_t pooled, flo
     for (int64_t p = 0; p < pooled; ++p) one(c, p);
 }
 
-// g of one image, channel-last and zero where the activation was not above 0; the image's part of db.
+// g of one image, channel-last and zero where the activation was not above 0; the image's part of db, if `bias` is given.
 void MaskGradient(const ConvPoolBackwardArgs& a, int64_t n, int64_t pooled_h, int64_t pooled_w, float* g, float* bias) {
   const ConvPoolShape& s = a.shape;
   const int64_t oc = s.oc, pooled = pooled_h * pooled_w;
@@ -148,7 +158,7 @@ void MaskGradient(const ConvPoolBackwardArgs& a, int64_t n, int64_t pooled_h, in
           g[(h * pooled_w + w) * oc + c] = keep ? v : 0.0f;
         }
   }
-  if (a.db == nullptr) return;
+  if (bias == nullptr) return;
   for (int64_t c = 0; c < oc; c += kLanes) {
     Vec sum[2] = {Zero(), Zero()};
     int64_t p = 0;
@@ -310,7 +320,7 @@ int64_t ConvPoolBackwardWorkspace(const ConvPoolBackwardArgs& a, int64_t threads
   const BackwardSpace b = BackwardSpaceOf(a, image, win, threads);
   const int64_t pointers = RoundUp(2 * a.shape.n, 16);
   return (b.g + b.partial_bias + b.offsets + b.tiles + b.weights + b.sums + b.last_image + b.dx + pointers +
-          b.packed * Max(1, threads)) *
+          b.turned_g + (b.packed + b.columns) * Max(1, threads)) *
          static_cast<int64_t>(sizeof(float));
 }
 
@@ -332,6 +342,12 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
   float* dx_space = copies + b.last_image;
   const float** images = reinterpret_cast<const float**>(dx_space + b.dx);
   float* packed_space = dx_space + b.dx + RoundUp(2 * s.n, 16);
+  float* turned_space = packed_space + b.packed * Max(1, pool.threads);
+  float* column_space = turned_space + b.turned_g;
+  const ColumnTable table = ColumnTableOf(s);
+  const TurnedGradient turned_g{turned_space, reinterpret_cast<Sides*>(turned_space + s.n * s.oc * pooled_h *
+                                                                                         table.vectors * kLanes)};
+  const bool columns = PooledColumns(s), sums_bias = columns && a.dw != nullptr;  // db with dw
   const int64_t bias_row = RoundUp(s.oc, kLanes), image_floats = RoundUp(image.size + kSlack, 16);
   for (int64_t i = 0; i < s.pool_h; ++i)
     for (int64_t j = 0; j < s.pool_w; ++j)
@@ -356,8 +372,12 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
     const Range r = Piece(s.n, pieces, i);
     float* dx = dx_space + (spread ? i * image_floats : 0);
     for (int64_t n = r.begin; n < r.end; ++n) {
-      MaskGradient(a, n, pooled_h, pooled_w, g + n * pooled * s.oc, partial_bias + n * bias_row);
-      if (a.dw != nullptr) {
+      float* image_g = columns ? g + i * (b.one_g + b.one_winners) : g + n * pooled * s.oc;
+      const uint8_t* winners = a.winners == nullptr ? nullptr : a.winners + n * pooled * s.oc;
+      MaskGradient(a, n, pooled_h, pooled_w, image_g, a.db == nullptr || sums_bias ? nullptr : partial_bias + n * bias_row);
+      if (a.dw != nullptr && columns) {
+        TurnGradient(s, table, image_g, winners, turned_g + n * s.oc * pooled_h * table.vectors);
+      } else if (a.dw != nullptr) {
         images[n] = a.x + n * a.x_strides.n;
         if (image.copy || n + 1 == s.n) {
           float* copy = copies + (image.copy ? n : 0) * image_floats;
@@ -365,14 +385,17 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
           images[n] = copy;
         }
       }
-      if (spread) {
-        SpreadImage(a, image, win, tiles, tile_count, weights, g + n * pooled * s.oc,
-                    a.winners == nullptr ? nullptr : a.winners + n * pooled * s.oc, dx);
-        CopyOut(s, image, dx, a.dx + n * a.dx_strides.n, a.dx_strides);
+      if (!spread) continue;
+      if (columns) {
+        uint8_t* turned = reinterpret_cast<uint8_t*>(image_g + b.one_g);
+        TurnWinners(s, winners, turned);
+        winners = turned;
       }
+      SpreadImage(a, image, win, tiles, tile_count, weights, image_g, winners, dx);
+      CopyOut(s, image, dx, a.dx + n * a.dx_strides.n, a.dx_strides);
     }
   });
-  if (a.db != nullptr) {
+  if (a.db != nullptr && !sums_bias) {
     for (int64_t c = 0; c < s.oc; ++c) {
       float sum = 0;
       for (int64_t n = 0; n < s.n; ++n) sum += partial_bias[n * bias_row + c];
@@ -386,6 +409,12 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
     ConvPoolForward(f, dx_space, pool);
   }
   if (a.dw == nullptr) return;
+  if (columns) {
+    const int64_t column_pieces = Pieces(pool, s.oc, BackwardNanoseconds(s));
+    return ForEach(pool, column_pieces, [&](int64_t i) {
+      SumColumnChannels(a, turned_g, Piece(s.oc, column_pieces, i), column_space + i * b.columns, sums);
+    });
+  }
   WeightSum sum;
   sum.s = &s, sum.g = g, sum.g_image = pooled * s.oc, sum.winners = a.winners, sum.offsets = offsets;
   sum.pooled_h = pooled_h, sum.pooled_w = pooled_w;

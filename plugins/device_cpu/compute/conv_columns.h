@@ -1,6 +1,7 @@
 // Forward with one input channel: lanes are neighbouring columns, a tile is some output channels by two vectors.
 #pragma once
 
+#include "plugins/device_cpu/compute/conv_pooled_columns.h"
 #include "plugins/device_cpu/compute/conv_rows.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
@@ -9,7 +10,7 @@ namespace {
 TENON_INLINE bool UseColumns(const ConvPoolShape& s) {
   const bool pool = s.pool_h == 2 && s.pool_w == 2 && s.pool_stride_h == 2 && s.pool_stride_w == 2;
   const bool none = s.pool_h == 1 && s.pool_w == 1 && s.pool_stride_h == 1 && s.pool_stride_w == 1;
-  return s.c == 1 && s.stride_w == 1 && (pool || none) && s.oc % (2 * kLanes) != 0;
+  return s.c == 1 && s.stride_w == 1 && (pool || none) && s.oc % (2 * kLanes) != 0 && !PooledColumns(s);
 }
 
 constexpr int kColumnChannels = kAccumulators / 2;
@@ -64,16 +65,6 @@ TENON_INLINE void ColumnRow(const ConvPoolShape& s, const float* x, int64_t row,
         CallColumnTile<1, TENON_CHANNELS>(channels, s, x + column, row, w, to + column, out_row);
 #undef TENON_CHANNELS
     }
-  }
-}
-
-// Weights [group][tap][channels of the group].
-void PackColumnWeights(const ConvPoolShape& s, const float* weights, float* out) {
-  const int64_t groups = CeilDiv(s.oc, kColumnChannels), taps = s.kh * s.kw;
-  for (int64_t g = 0; g < groups; ++g) {
-    const Range c = Piece(s.oc, groups, g);
-    for (int64_t t = 0; t < taps; ++t)
-      for (int64_t o = c.begin; o < c.end; ++o) *out++ = weights[o * taps + t];
   }
 }
 

@@ -1,5 +1,6 @@
 // Direct convolution, activation and pool in one pass over each image.
 #include "plugins/device_cpu/compute/conv_columns.h"
+#include "plugins/device_cpu/compute/conv_rows.h"
 #include "plugins/device_cpu/compute/isa_functions.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
@@ -9,17 +10,19 @@ struct ForwardSpace {
   int64_t weights, bias, image, rows;  // floats
   int64_t channels;                    // oc rounded up to whole vectors
   int64_t row_floats;                  // with columns: of one channel
-  bool columns;
+  bool columns, pooled_columns;
 };
 TENON_INLINE ForwardSpace ForwardSpaceOf(const ConvPoolShape& s, const Image& image, const Window& win) {
   ForwardSpace f;
   f.columns = UseColumns(s);
+  f.pooled_columns = PooledColumns(s);
   f.channels = RoundUp(s.oc, kLanes);
   f.weights = RoundUp(win.runs * win.length * f.channels, 16);
   f.bias = RoundUp(f.channels, 16);
   f.image = RoundUp(image.size + kSlack, 16);
   f.row_floats = f.columns ? RoundUp(s.ConvW(), 2 * kLanes) : s.ConvW() * f.channels;
-  f.rows = RoundUp((f.columns ? s.oc : 1) * f.row_floats * s.pool_h + kSlack, 16);
+  f.rows = f.pooled_columns ? image.h * ColumnTableOf(s).row + f.channels * kLanes + RoundUp(s.h * s.w, 16)
+                            : RoundUp((f.columns ? s.oc : 1) * f.row_floats * s.pool_h + kSlack, 16);
   return f;
 }
 
@@ -33,6 +36,37 @@ void StoreTurned(const ConvPoolShape& s, const float* row, int64_t channels, int
       Transpose(block);
       for (int64_t l = 0; l < Min(kLanes, s.oc - c); ++l)
         StorePartial(y + (c + l) * y_c + p, s.relu ? Relu(block[l]) : block[l], pixels);
+    }
+  }
+}
+
+void ForwardPooledColumns(const ConvPoolForwardArgs& a, const Image& image, const float* weights, const float* bias,
+                          float* rows, int64_t n) {
+  const ConvPoolShape& s = a.shape;
+  const ColumnTable t = ColumnTableOf(s);
+  const int64_t pooled_h = s.PooledH(), pooled_w = s.PooledW(), groups = CeilDiv(s.oc, kPooledChannels);
+  float* values = rows + image.h * t.row;
+  int64_t x_row;
+  const float* x =
+      SideBySide(s, a.x + n * a.x_strides.n, a.x_strides, values + RoundUp(s.oc, kLanes) * kLanes, x_row);
+  FillColumns(s, t, x, x_row, {0, 2 * pooled_h + s.kh - 1}, rows);
+  for (int64_t ph = 0; ph < pooled_h; ++ph) {
+    for (int64_t v = 0; v < t.vectors; ++v) {
+      const int64_t p = v * kLanes;
+      for (int64_t g = 0; g < groups; ++g) {
+        const Range c = Piece(s.oc, groups, g);
+        PooledVector to;
+        to.bias = bias + c.begin, to.values = values + c.begin * kLanes;
+        to.winners =
+            a.winners == nullptr ? nullptr : a.winners + ((n * pooled_h + ph) * s.oc + c.begin) * pooled_w + p;
+        to.channel = pooled_w, to.columns = Min(kLanes, pooled_w - p);
+        to.ascending = t.vectors == 1, to.room = ((pooled_h - ph) * s.oc - c.begin) * pooled_w;
+        const float* from = rows + 2 * ph * t.row + v * t.vector;
+        CallPooledColumnTile(c.end - c.begin, s, from, t.row, weights + c.begin * s.kh * s.kw, to);
+      }
+      StoreColumns(s, values, Min(kLanes, pooled_w - p),
+                   a.y + n * a.y_strides.n + ph * a.y_strides.h + p * a.y_strides.w, a.y_strides.w, a.y_strides.c,
+                   ((pooled_h - ph) * pooled_w - p) * s.oc);
     }
   }
 }
@@ -108,8 +142,8 @@ void ConvPoolForward(const ConvPoolForwardArgs& a, float* workspace, const Paral
   float* weights = workspace;
   float* bias = weights + f.weights;
   float* pieces_space = bias + f.bias;
-  if (f.columns)
-    PackColumnWeights(s, a.weights, weights);
+  if (f.columns || f.pooled_columns)
+    PackColumnWeights(s, f.columns ? kColumnChannels : kPooledChannels, a.weights, weights);
   else
     PackForwardWeights(s, win, a.weights, f.channels, weights);
   for (int64_t c = 0; c < f.channels; ++c) bias[c] = a.bias != nullptr && c < s.oc ? a.bias[c] : 0.0f;
@@ -118,6 +152,10 @@ void ConvPoolForward(const ConvPoolForwardArgs& a, float* workspace, const Paral
     float* copy = pieces_space + i * (f.image + f.rows);
     const Range r = Piece(s.n, pieces, i);
     for (int64_t n = r.begin; n < r.end; ++n) {
+      if (f.pooled_columns) {
+        ForwardPooledColumns(a, image, weights, bias, copy + f.image, n);
+        continue;
+      }
       const float* x = a.x + n * a.x_strides.n;
       // Whole vectors of columns may end behind the image: the caller's last one is never read in place.
       if (image.copy || (f.columns && n + 1 == s.n)) {

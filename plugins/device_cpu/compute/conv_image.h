@@ -65,6 +65,15 @@ TENON_INLINE int64_t WeightIndex(const ConvPoolShape& s, const Window& w, int64_
   return (c * s.kh + kh) * s.kw + kw;
 }
 
+TENON_INLINE void CopyRun(const float* from, int64_t count, float* to) {
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) Store(to + i, Load(from + i));
+  if (i < count && count >= kLanes)  // once more a whole vector: parts of vectors are slow to store
+    Store(to + count - kLanes, Load(from + count - kLanes));
+  else if (i < count)
+    StorePartial(to + i, LoadPartial(from + i, count - i), count - i);
+}
+
 // One image to the padded channel-last form; `out` has kSlack floats more. The padding is written once (`clear`).
 TENON_INLINE void CopyImage(const ConvPoolShape& s, const Image& image, const float* x, const Strides4& st, float* out,
                             bool clear) {
@@ -75,10 +84,7 @@ TENON_INLINE void CopyImage(const ConvPoolShape& s, const Image& image, const fl
     float* to = inner + h * image.row;
     const float* from = x + h * st.h;
     if ((st.c == 1 || s.c == 1) && st.w == s.c) {
-      const int64_t count = s.w * s.c;
-      int64_t i = 0;
-      for (; i + kLanes <= count; i += kLanes) Store(to + i, Load(from + i));
-      for (; i < count; ++i) to[i] = from[i];
+      CopyRun(from, s.w * s.c, to);
     } else {
       for (int64_t c = 0; c < s.c; ++c)
         for (int64_t w = 0; w < s.w; ++w) to[w * s.c + c] = from[c * st.c + w * st.w];
@@ -93,10 +99,7 @@ TENON_INLINE void CopyOut(const ConvPoolShape& s, const Image& image, const floa
     const float* from = inner + h * image.row;
     float* to = x + h * st.h;
     if ((st.c == 1 || s.c == 1) && st.w == s.c) {
-      const int64_t count = s.w * s.c;
-      int64_t i = 0;
-      for (; i + kLanes <= count; i += kLanes) Store(to + i, Load(from + i));
-      for (; i < count; ++i) to[i] = from[i];
+      CopyRun(from, s.w * s.c, to);
     } else {
       for (int64_t c = 0; c < s.c; ++c)
         for (int64_t w = 0; w < s.w; ++w) to[c * st.c + w * st.w] = from[w * s.c + c];

@@ -29,8 +29,15 @@ struct ConvPoolShape {
   int64_t PooledW() const { return (ConvW() - pool_w) / pool_stride_w + 1; }
 };
 
-// winners [n][PooledH][PooledW][oc]: which position of the window (row-major) won, the first maximum in that order, NaN
-// above all. Null when nobody asks for gradients. bias [oc] or null.
+// With vectors of 16 lanes: one input channel, steps of 1 and a pool of 2 x 2. Lanes are pooled columns in all directions, and winners
+// are rows of each channel. (Many output channels fill the lanes of the other form.)
+inline bool UsePooledColumns(const ConvPoolShape& s, int64_t lanes) {
+  return lanes == 16 && s.c == 1 && s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 &&
+         s.pool_h == 2 && s.pool_w == 2 && s.pool_stride_h == 2 && s.pool_stride_w == 2 && s.oc % 32 != 0;
+}
+
+// winners [n][PooledH][PooledW][oc], or [n][PooledH][oc][PooledW] if UsePooledColumns: which position of the window
+// (row-major) won, the first maximum in that order, NaN above all. Null when nobody asks for gradients. bias [oc] or null.
 struct ConvPoolForwardArgs {
   ConvPoolShape shape;
   const float* x = nullptr;

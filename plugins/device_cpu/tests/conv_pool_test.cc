@@ -9,6 +9,7 @@ int64_t PooledCount(const ConvPoolShape& s) { return s.n * s.oc * s.PooledH() * 
 // Values in double precision; y and winners [n][ph][pw][oc].
 struct Expected {
   std::vector<double> y, dx, dw, db;
+  std::vector<double> best, chosen;  // of each window: the greatest value, and the one of the winner that was given
   std::vector<uint8_t> winners;
 };
 
@@ -47,6 +48,9 @@ Expected Compute(const ConvPoolShape& s, const float* x, const Strides4& xt, con
             const double v = conv(n, o, i * s.pool_stride_h + q / s.pool_w, j * s.pool_stride_w + q % s.pool_w);
             if (where < 0 || v > best) best = v, where = q;
           }
+          e.best.push_back(best);
+          e.chosen.push_back(winners == nullptr ? best : conv(n, o, i * s.pool_stride_h + winners[at] / s.pool_w,
+                                                              j * s.pool_stride_w + winners[at] % s.pool_w));
           e.y[at] = s.relu ? std::max(best, 0.0) : best;
           e.winners[at] = static_cast<uint8_t>(where);
           if (dy == nullptr || (s.relu && best <= 0)) continue;
@@ -68,6 +72,18 @@ Expected Compute(const ConvPoolShape& s, const float* x, const Strides4& xt, con
   return e;
 }
 
+// Winners as [n][ph][pw][oc], whatever the order of the routine's.
+std::vector<uint8_t> ChannelLast(const Routines& r, const ConvPoolShape& s, const uint8_t* winners) {
+  const int64_t ph = s.PooledH(), pw = s.PooledW();
+  std::vector<uint8_t> last(static_cast<size_t>(PooledCount(s)));
+  for (int64_t row = 0; row < s.n * ph; ++row)
+    for (int64_t o = 0; o < s.oc; ++o)
+      for (int64_t j = 0; j < pw; ++j)
+        last[static_cast<size_t>((row * pw + j) * s.oc + o)] =
+            UsePooledColumns(s, r.lanes) ? winners[(row * s.oc + o) * pw + j] : winners[(row * pw + j) * s.oc + o];
+  return last;
+}
+
 std::string Name(const Routines& r, const ConvPoolShape& s) {
   return std::string(r.isa) + " n" + std::to_string(s.n) + " c" + std::to_string(s.c) + " " + std::to_string(s.h) +
          "x" + std::to_string(s.w) + " oc" + std::to_string(s.oc) + " k" + std::to_string(s.kh) + "x" +
@@ -75,14 +91,15 @@ std::string Name(const Routines& r, const ConvPoolShape& s) {
 }
 
 void Check(const Routines& r, const ConvPoolShape& s, bool channel_last_x, bool channel_last_y, bool bias,
-           int64_t threads) {
+           int64_t threads, int64_t apart = 1) {
   SCOPED_TRACE(Name(r, s));
-  const auto x = Random(Count(s), 1), w = Random(s.oc * s.c * s.kh * s.kw, 2), b = Random(s.oc, 3);
+  const auto x = Random(apart * Count(s), 1), w = Random(s.oc * s.c * s.kh * s.kw, 2), b = Random(s.oc, 3);
   const auto dy = Random(PooledCount(s), 4);
-  Array<float> y(PooledCount(s), 7.0f), dx(Count(s), 7.0f), dw(w.size(), 7.0f), db(s.oc, 7.0f);
+  Array<float> y(PooledCount(s), 7.0f), dx(apart * Count(s), 7.0f), dw(w.size(), 7.0f), db(s.oc, 7.0f);
   // Without a pool nobody may ask for winners; all are position 0.
   Array<uint8_t> winners(PooledCount(s), static_cast<uint8_t>(s.pool_h == 1 ? 0 : 99));
-  const Strides4 xt = channel_last_x ? NhwcStrides(s.c, s.h, s.w) : NchwStrides(s.c, s.h, s.w);
+  Strides4 xt = channel_last_x ? NhwcStrides(s.c, s.h, s.w) : NchwStrides(s.c, s.h, s.w);
+  for (int64_t* stride : {&xt.n, &xt.c, &xt.h, &xt.w}) *stride *= apart;
   const Strides4 yt =
       channel_last_y ? NhwcStrides(s.oc, s.PooledH(), s.PooledW()) : NchwStrides(s.oc, s.PooledH(), s.PooledW());
   ConvPoolForwardArgs f;
@@ -95,7 +112,8 @@ void Check(const Routines& r, const ConvPoolShape& s, bool channel_last_x, bool 
   g.y_strides = yt, g.winners = winners.get(), g.dx = dx.get(), g.dx_strides = xt, g.dw = dw.get(), g.db = db.get();
   Workspace gs(r.conv_pool_backward_workspace(g, threads));
   r.conv_pool_backward(g, gs.get(), Threads(threads));
-  const Expected e = Compute(s, x.get(), xt, w.get(), f.bias, dy.get(), yt, winners.get());
+  const std::vector<uint8_t> last = ChannelLast(r, s, winners.get());
+  const Expected e = Compute(s, x.get(), xt, w.get(), f.bias, dy.get(), yt, last.data());
   const double size = std::sqrt(static_cast<double>(s.c * s.kh * s.kw)) + 1;
   size_t at = 0;
   for (int64_t n = 0; n < s.n; ++n)
@@ -103,7 +121,8 @@ void Check(const Routines& r, const ConvPoolShape& s, bool channel_last_x, bool 
       for (int64_t j = 0; j < s.PooledW(); ++j)
         for (int64_t o = 0; o < s.oc; ++o, ++at) {
           ASSERT_NEAR(y[n * yt.n + o * yt.c + i * yt.h + j * yt.w], e.y[at], 1e-5 * size);
-          ASSERT_LT(winners[static_cast<int64_t>(at)], s.pool_h * s.pool_w);
+          ASSERT_LT(last[at], s.pool_h * s.pool_w);
+          ASSERT_NEAR(e.chosen[at], e.best[at], 1e-5 * size) << "winner " << at;
         }
   const double many = std::sqrt(static_cast<double>(s.n * s.PooledH() * s.PooledW())) + 1;
   for (size_t i = 0; i < e.dw.size(); ++i) ASSERT_NEAR(dw[static_cast<int64_t>(i)], e.dw[i], 1e-5 * many) << "dw " << i;
@@ -129,6 +148,9 @@ TEST(ConvPool, AgreesWithDoublePrecision) {
       Shape(3, 1, 12, 12, 6, 5, 2, 2), Shape(5, 6, 10, 10, 16, 5, 0, 2), Shape(2, 3, 9, 11, 5, 3, 1, 3),
       Shape(1, 2, 5, 5, 1, 1, 0, 1),   Shape(2, 17, 6, 7, 33, 3, 1, 1),  Shape(2, 4, 8, 8, 70, 2, 0, 2),
       Shape(4, 1, 7, 30, 9, 7, 3, 1),  Shape(1, 9, 4, 4, 3, 4, 0, 1),    Shape(2, 3, 13, 13, 20, 3, 0, 4)};
+  shapes.push_back(Shape(2, 1, 9, 40, 5, 3, 1, 2));   // one channel and a pool of 2 x 2: two vectors of pooled columns,
+  shapes.push_back(Shape(2, 1, 75, 13, 3, 6, 2, 2));  // two bands of rows,
+  shapes.push_back(Shape(3, 1, 12, 35, 19, 7, 3, 2)); // more channels than lanes
   ConvPoolShape odd = Shape(2, 3, 15, 14, 7, 3, 1, 2);
   odd.stride_h = 2, odd.dilation_w = 2, odd.pad_left = 2, odd.pad_bottom = 0, odd.kw = 4;
   shapes.push_back(odd);
@@ -140,7 +162,8 @@ TEST(ConvPool, AgreesWithDoublePrecision) {
     for (ConvPoolShape s : shapes)
       for (int form = 0; form < 8; ++form) {
         s.relu = (form & 1) != 0;
-        Check(*r, s, (form & 2) != 0, (form & 4) != 0, form % 3 != 0, form == 7 ? 3 : 1);
+        Check(*r, s, (form & 2) != 0, (form & 4) != 0, form % 3 != 0, form == 7 ? 3 : 1,
+              form == 4 ? 2 : 1);
       }
 }
 
