@@ -2,7 +2,10 @@
 // gradients are sums over pooled pixels of g times a window (of x, or of the weights). Without a pool they are dense.
 #include "plugins/device_cpu/compute/conv_columns_gradient.h"
 #include "plugins/device_cpu/compute/conv_gradient_tiles.h"
+#include "plugins/device_cpu/compute/conv_patch.h"
+#include "plugins/device_cpu/compute/conv_run_table.h"
 #include "plugins/device_cpu/compute/isa_functions.h"
+#include "plugins/device_cpu/compute/live_channels.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
 namespace {
@@ -72,9 +75,10 @@ struct BackwardSpace {
   int64_t dx;             // per piece
   int64_t images_copied;
   int64_t packed;  // per piece: g of one image for the dense weight gradient
+  int64_t runs;    // per piece: tables of runs
   // With lanes of pooled columns: g turned, of all images; per piece g and winners of one image, and what dw needs.
   int64_t turned_g, one_g, one_winners, columns;
-  bool turned;     // dx is a convolution; the space of dx is that of a forward call
+  bool turned;  // dx is a convolution; the space of dx is that of a forward call
 };
 TENON_INLINE BackwardSpace BackwardSpaceOf(const ConvPoolBackwardArgs& a, const Image& image, const Window& win,
                                            int64_t threads) {
@@ -85,18 +89,21 @@ TENON_INLINE BackwardSpace BackwardSpaceOf(const ConvPoolBackwardArgs& a, const 
   b.one_g = RoundUp(pooled * s.oc + kSlack, 16);
   b.one_winners = columns && a.dx != nullptr ? RoundUp(CeilDiv(pooled * s.oc, 4), 16) : 0;
   b.g = columns ? (b.one_g + b.one_winners) * Max(1, threads) : RoundUp(s.n * pooled * s.oc + kSlack, 16);
-  b.turned_g = columns && a.dw != nullptr ? RoundUp(s.n * s.oc * s.PooledH() * ColumnTableOf(s).vectors * kTurnedFloats, 16) : 0;
+  b.turned_g =
+      columns && a.dw != nullptr ? RoundUp(s.n * s.oc * s.PooledH() * ColumnTableOf(s).vectors * kTurnedFloats, 16) : 0;
   b.columns = columns && a.dw != nullptr ? ColumnSpace(s) : 0;
   b.partial_bias = RoundUp(s.n * RoundUp(s.oc, kLanes), 16);
   b.offsets = RoundUp(2 * s.pool_h * s.pool_w, 16);
   b.tiles = a.dx == nullptr ? 0 : RoundUp(SpreadTiles(win, nullptr) * static_cast<int64_t>(sizeof(SpreadTile) / 4), 16);
   b.turned = a.dx != nullptr && TurnedData(s);
-  b.weights = a.dx == nullptr ? 0 : RoundUp(s.oc * win.runs * win.padded, 16);
+  b.weights = a.dx == nullptr ? 0 : UsePatches(s) ? PatchWeights(s) : RoundUp(s.oc * win.runs * win.padded, 16);
   b.sums = a.dw == nullptr ? 0
            : columns       ? s.oc * (s.kh * s.kw + 1) * kLanes
                            : RoundUp(RoundUp(s.oc, 2 * kLanes) * win.runs * win.padded, 16);
   // Reading whole vectors at the end of the caller's last image would leave it: that one is copied in any case.
   b.packed = a.dw != nullptr && DenseWeights(s) ? RoundUp(pooled * 2 * kLanes, 16) : 0;
+  b.runs =
+      a.dw != nullptr && !columns && UseRunTable(s, image, win) ? kTableImages * RunTableOf(s, image, win).size : 0;
   b.images_copied = a.dw == nullptr || columns ? 0 : image.copy ? s.n : 1;
   b.last_image = b.images_copied * RoundUp(image.size + kSlack, 16);
   b.dx = a.dx == nullptr ? 0
@@ -175,25 +182,36 @@ void MaskGradient(const ConvPoolBackwardArgs& a, int64_t n, int64_t pooled_h, in
   }
 }
 
-void SumWeightChannels(const ConvPoolBackwardArgs& a, const Window& win, const WeightSum& sum,
-                       const float* const* images, Range channels, float* sums) {
+void SumWeightChannels(const ConvPoolBackwardArgs& a, const Image& image, const Window& win, const WeightSum& sum,
+                       const float* const* images, Range channels, float* table, float* sums) {
   const ConvPoolShape& s = a.shape;
   const int64_t channel = win.runs * win.padded;
   for (int64_t i = channels.begin * channel; i < channels.end * channel; ++i) sums[i] = 0.0f;
-  constexpr int64_t kImages = 4;  // that stay in the first-level cache while all channels pass over them
-  for (int64_t n = 0; n < s.n; n += kImages) {
-    const int64_t count = Min(kImages, s.n - n);
+  // Images that stay in the first-level cache while all channels pass over them.
+  const int64_t together = table == nullptr ? 4 : kTableImages;
+  const RunTable runs = RunTableOf(s, image, win);
+  const float* tables[kTableImages];
+  for (int64_t n = 0; n < s.n; n += together) {
+    const int64_t count = Min(together, s.n - n);
+    const float* const* from = images + n;
+    if (table != nullptr) {
+      for (int64_t i = 0; i < count; ++i) {
+        tables[i] = table + i * runs.size;
+        FillRunTable(s, image, win, runs, images[n + i], table + i * runs.size);
+      }
+      from = tables;
+    }
     ForTiles(win, [&](int64_t r0, int64_t rows, int64_t v0, int64_t v) {
       WithTile(rows, v, [&](auto rows_constant, auto v_constant) {
         constexpr int R = decltype(rows_constant)::value, V = decltype(v_constant)::value;
         constexpr int NC = R * V * 2 <= kAccumulators ? 2 : 1;
-        const int64_t x_offset = RunOffset(win, r0) + v0 * kLanes;
+        const int64_t x_offset = (table != nullptr ? r0 * sum.run_stride : RunOffset(win, r0)) + v0 * kLanes;
         float* to = sums + r0 * win.padded + v0 * kLanes;
         int64_t oc = channels.begin;
         for (; oc + NC <= channels.end; oc += NC)
-          SumWeights<R, V, NC>(sum, images + n, count, x_offset, n, oc, to + oc * channel, win.padded, channel);
+          SumWeights<R, V, NC>(sum, from, count, x_offset, n, oc, to + oc * channel, win.padded, channel);
         for (; oc < channels.end; ++oc)
-          SumWeights<R, V, 1>(sum, images + n, count, x_offset, n, oc, to + oc * channel, win.padded, channel);
+          SumWeights<R, V, 1>(sum, from, count, x_offset, n, oc, to + oc * channel, win.padded, channel);
       });
     });
   }
@@ -243,29 +261,6 @@ void SumDenseUnit(const ConvPoolBackwardArgs& a, const Window& win, const Weight
   for (int64_t t = 0; t < win.length; ++t)
     for (int64_t c = 0; c < Min(s.oc - c0, 2 * kLanes); ++c)
       a.dw[(c0 + c) * kernel + WeightIndex(s, win, run, t)] = to[t * channels + c];
-}
-
-// Channels of [first, first + count <= 64) whose winner is `position` and whose gradient is not zero, as bits.
-TENON_INLINE uint64_t LiveChannels(const float* g, const uint8_t* winners, int64_t count, int position) {
-  uint64_t bits = 0;
-  int64_t i = 0;
-#if defined(__SSE2__)
-  const __m128i wanted = _mm_set1_epi8(static_cast<char>(position));
-  for (; i + 16 <= count; i += 16) {
-    unsigned won = 0xffff;
-    if (winners != nullptr) {
-      const __m128i w = _mm_loadu_si128(reinterpret_cast<const __m128i*>(winners + i));
-      won = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(w, wanted)));
-    }
-    unsigned zero = 0;
-    TENON_UNROLL for (int q = 0; q < 4; ++q) zero |=
-        static_cast<unsigned>(_mm_movemask_ps(_mm_cmpeq_ps(_mm_loadu_ps(g + i + 4 * q), _mm_setzero_ps()))) << (4 * q);
-    bits |= static_cast<uint64_t>(won & ~zero) << i;
-  }
-#endif
-  for (; i < count; ++i)
-    bits |= static_cast<uint64_t>((winners == nullptr || winners[i] == position) && g[i] != 0.0f) << i;
-  return bits;
 }
 
 void SpreadImage(const ConvPoolBackwardArgs& a, const Image& image, const Window& win, const SpreadTile* tiles,
@@ -320,7 +315,7 @@ int64_t ConvPoolBackwardWorkspace(const ConvPoolBackwardArgs& a, int64_t threads
   const BackwardSpace b = BackwardSpaceOf(a, image, win, threads);
   const int64_t pointers = RoundUp(2 * a.shape.n, 16);
   return (b.g + b.partial_bias + b.offsets + b.tiles + b.weights + b.sums + b.last_image + b.dx + pointers +
-          b.turned_g + (b.packed + b.columns) * Max(1, threads)) *
+          b.turned_g + (b.packed + b.columns + b.runs) * Max(1, threads)) *
          static_cast<int64_t>(sizeof(float));
 }
 
@@ -345,8 +340,8 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
   float* turned_space = packed_space + b.packed * Max(1, pool.threads);
   float* column_space = turned_space + b.turned_g;
   const ColumnTable table = ColumnTableOf(s);
-  const TurnedGradient turned_g{turned_space, reinterpret_cast<Sides*>(turned_space + s.n * s.oc * pooled_h *
-                                                                                         table.vectors * kLanes)};
+  const TurnedGradient turned_g{
+      turned_space, reinterpret_cast<Sides*>(turned_space + s.n * s.oc * pooled_h * table.vectors * kLanes)};
   const bool columns = PooledColumns(s), sums_bias = columns && a.dw != nullptr;  // db with dw
   const int64_t bias_row = RoundUp(s.oc, kLanes), image_floats = RoundUp(image.size + kSlack, 16);
   for (int64_t i = 0; i < s.pool_h; ++i)
@@ -356,6 +351,8 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
   const bool spread = a.dx != nullptr && !b.turned;
   if (b.turned) {
     TurnWeights(s, a.weights, weights);
+  } else if (spread && UsePatches(s)) {
+    PackPatchWeights(s, win, a.weights, weights);
   } else if (spread) {
     const int64_t kernel = s.c * s.kh * s.kw;
     const int64_t channel = win.runs * win.padded;
@@ -374,7 +371,8 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
     for (int64_t n = r.begin; n < r.end; ++n) {
       float* image_g = columns ? g + i * (b.one_g + b.one_winners) : g + n * pooled * s.oc;
       const uint8_t* winners = a.winners == nullptr ? nullptr : a.winners + n * pooled * s.oc;
-      MaskGradient(a, n, pooled_h, pooled_w, image_g, a.db == nullptr || sums_bias ? nullptr : partial_bias + n * bias_row);
+      MaskGradient(a, n, pooled_h, pooled_w, image_g,
+                   a.db == nullptr || sums_bias ? nullptr : partial_bias + n * bias_row);
       if (a.dw != nullptr && columns) {
         TurnGradient(s, table, image_g, winners, turned_g + n * s.oc * pooled_h * table.vectors);
       } else if (a.dw != nullptr) {
@@ -391,7 +389,10 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
         TurnWinners(s, winners, turned);
         winners = turned;
       }
-      SpreadImage(a, image, win, tiles, tile_count, weights, image_g, winners, dx);
+      if (UsePatches(s))
+        PatchImage(s, image, weights, image_g, winners, dx);
+      else
+        SpreadImage(a, image, win, tiles, tile_count, weights, image_g, winners, dx);
       CopyOut(s, image, dx, a.dx + n * a.dx_strides.n, a.dx_strides);
     }
   });
@@ -429,9 +430,20 @@ void ConvPoolBackward(const ConvPoolBackwardArgs& a, float* workspace, const Par
       for (int64_t u = r.begin; u < r.end; ++u) SumDenseUnit(a, win, sum, images, u, packed, sums);
     });
   }
+  float* run_space = nullptr;
+  if (b.runs != 0) {
+    const RunTable runs = RunTableOf(s, image, win);
+    run_space = column_space;
+    for (int64_t i = 0; i < s.pool_h; ++i)
+      for (int64_t j = 0; j < s.pool_w; ++j) offsets[i * s.pool_w + j] = i * s.stride_h * runs.row + j * win.padded;
+    sum.step_h = s.pool_stride_h * s.stride_h * runs.row, sum.step_w = s.pool_stride_w * win.padded;
+    sum.run_stride = s.dilation_h * runs.row;
+  }
   const int64_t channel_pieces = Pieces(pool, CeilDiv(s.oc, 2), BackwardNanoseconds(s));
-  ForEach(pool, channel_pieces,
-          [&](int64_t i) { SumWeightChannels(a, win, sum, images, Piece(s.oc, channel_pieces, i, 2), sums); });
+  ForEach(pool, channel_pieces, [&](int64_t i) {
+    float* runs = run_space == nullptr ? nullptr : run_space + i * b.runs;
+    SumWeightChannels(a, image, win, sum, images, Piece(s.oc, channel_pieces, i, 2), runs, sums);
+  });
 }
 
 }  // namespace tenon::cpu::TENON_CPU_ISA

@@ -35,8 +35,8 @@ TENON_INLINE void Keep(Vec& v) {
 
 // Adds to sums [R][K][kLanes] of taps; `table` begins at the first of them. Of each vector `count` of `all` rows.
 template <int R, int K>
-__attribute__((noinline)) void AddTapGradients(const ColumnTable& t, const float* table, TurnedGradient of, int64_t count,
-                                               int64_t all, float* sums, int64_t sum_row) {
+__attribute__((noinline)) void AddTapGradients(const ColumnTable& t, const float* table, TurnedGradient of,
+                                               int64_t count, int64_t all, float* sums, int64_t sum_row) {
   Vec acc[R][K];
   TENON_UNROLL for (int r = 0; r < R; ++r) TENON_UNROLL for (int k = 0; k < K; ++k) acc[r][k] =
       Load(sums + r * sum_row + k * kLanes);
@@ -160,8 +160,8 @@ void SumLanesOf(const float* vectors, int64_t count, float* out) {
     Vec block[kLanes];
     for (int64_t j = 0; j < kLanes; ++j) block[j] = Load(vectors + (i + Min(j, here - 1)) * kLanes);
     Transpose(block);
-    TENON_UNROLL for (int half = kLanes / 2; half > 0; half /= 2) TENON_UNROLL for (int j = 0; j < half; ++j) block[j] +=
-        block[j + half];
+    TENON_UNROLL for (int half = kLanes / 2; half > 0; half /= 2) TENON_UNROLL for (int j = 0; j < half; ++j)
+        block[j] += block[j + half];
     StorePartial(out + i, block[0], here);
   }
 }

@@ -47,8 +47,7 @@ void ForwardPooledColumns(const ConvPoolForwardArgs& a, const Image& image, cons
   const int64_t pooled_h = s.PooledH(), pooled_w = s.PooledW(), groups = CeilDiv(s.oc, kPooledChannels);
   float* values = rows + image.h * t.row;
   int64_t x_row;
-  const float* x =
-      SideBySide(s, a.x + n * a.x_strides.n, a.x_strides, values + RoundUp(s.oc, kLanes) * kLanes, x_row);
+  const float* x = SideBySide(s, a.x + n * a.x_strides.n, a.x_strides, values + RoundUp(s.oc, kLanes) * kLanes, x_row);
   FillColumns(s, t, x, x_row, {0, 2 * pooled_h + s.kh - 1}, rows);
   for (int64_t ph = 0; ph < pooled_h; ++ph) {
     for (int64_t v = 0; v < t.vectors; ++v) {
@@ -57,8 +56,7 @@ void ForwardPooledColumns(const ConvPoolForwardArgs& a, const Image& image, cons
         const Range c = Piece(s.oc, groups, g);
         PooledVector to;
         to.bias = bias + c.begin, to.values = values + c.begin * kLanes;
-        to.winners =
-            a.winners == nullptr ? nullptr : a.winners + ((n * pooled_h + ph) * s.oc + c.begin) * pooled_w + p;
+        to.winners = a.winners == nullptr ? nullptr : a.winners + ((n * pooled_h + ph) * s.oc + c.begin) * pooled_w + p;
         to.channel = pooled_w, to.columns = Min(kLanes, pooled_w - p);
         to.ascending = t.vectors == 1, to.room = ((pooled_h - ph) * s.oc - c.begin) * pooled_w;
         const float* from = rows + 2 * ph * t.row + v * t.vector;

@@ -24,15 +24,16 @@ __attribute__((noinline)) void SumWeights(const WeightSum& w, const float* const
   Vec acc[NC][ROWS][V];
   TENON_UNROLL for (int n = 0; n < NC; ++n) TENON_UNROLL for (int r = 0; r < ROWS; ++r)
       TENON_UNROLL for (int v = 0; v < V; ++v) acc[n][r][v] = Load(sums + n * sum_channel + r * sum_run + v * kLanes);
-  const int64_t channels = w.s->oc, run_stride = w.run_stride;
+  const int64_t channels = w.s->oc, run_stride = w.run_stride, step_w = w.step_w, pooled_w = w.pooled_w;
+  const int64_t* const offsets = w.offsets;
   for (int64_t i = 0; i < count; ++i) {
     const float* g = w.g + (first_image + i) * w.g_image + oc;
     const uint8_t* winners = w.winners == nullptr ? nullptr : w.winners + (first_image + i) * w.g_image + oc;
     for (int64_t ph = 0; ph < w.pooled_h; ++ph) {
       const float* x = images[i] + x_offset + ph * w.step_h;
-      for (int64_t pw = 0; pw < w.pooled_w; ++pw, x += w.step_w, g += channels) {
+      for (int64_t pw = 0; pw < pooled_w; ++pw, x += step_w, g += channels) {
         TENON_UNROLL for (int n = 0; n < NC; ++n) {
-          const float* from = winners == nullptr ? x : x + w.offsets[winners[n]];
+          const float* from = winners == nullptr ? x : x + offsets[winners[n]];
           const Vec value = Set(g[n]);
           TENON_UNROLL for (int r = 0; r < ROWS; ++r) {
             TENON_UNROLL for (int v = 0; v < V; ++v) acc[n][r][v] += value * Load(from + v * kLanes);

@@ -7,12 +7,14 @@
 namespace tenon::cpu::TENON_CPU_ISA {
 namespace {
 
-// The first n lanes, as a mask.
-TENON_INLINE IVec FirstLanes(int64_t n) {
+TENON_INLINE IVec LaneNumbers() {
   IVec lane;
   TENON_UNROLL for (int i = 0; i < kLanes; ++i) lane[i] = i;
-  return lane < SetI(static_cast<int32_t>(Min(n, kLanes)));
+  return lane;
 }
+
+// The first n lanes, as a mask.
+TENON_INLINE IVec FirstLanes(int64_t n) { return LaneNumbers() < SetI(static_cast<int32_t>(Min(n, kLanes))); }
 
 // Bytes of the first n (1 to kLanes) lanes; the other lanes are zero.
 TENON_INLINE IVec LoadBytes(const uint8_t* p, int64_t n) {

@@ -84,7 +84,7 @@ TENON_INLINE void StoreFewChannels(int64_t channels, const float* values, int64_
 
 // Values [channel][kLanes] of some columns to y. room: floats from the first of them to the end of the dense image.
 TENON_INLINE void StoreColumns(const ConvPoolShape& s, const float* values, int64_t columns, float* y, int64_t y_w,
-                              int64_t y_c, int64_t room) {
+                               int64_t y_c, int64_t room) {
   if (y_w == 1) {
     for (int64_t c = 0; c < s.oc; ++c) StorePartial(y + c * y_c, Load(values + c * kLanes), columns);
     return;

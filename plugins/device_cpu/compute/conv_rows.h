@@ -73,6 +73,47 @@ TENON_INLINE void CallConvTile(int64_t pixels, const Window& win, const WindowPa
   kTable[pixels - 1](win, part, x, pixel, weights, out, out_pixel);
 }
 
+// The same for a whole window, one vector of output channels and steps of 1: neighbouring pixels share most of what they read, so
+// each value is read once for all K columns of the window, whose weights of one input channel are in registers. (With a read
+// for each product the reads would be what takes time.)
+template <int P, int K>
+void NearTile(const ConvPoolShape& s, const Window& win, const WindowPart& part, const float* x, const float* weights,
+              float* out, int64_t out_pixel) {
+  Vec acc[P];
+  const Vec bias = Load(part.bias);
+  TENON_UNROLL for (int p = 0; p < P; ++p) acc[p] = bias;
+  const int64_t channels = s.c;
+  for (int64_t run = 0; run < win.runs; ++run, x += win.row_stride, weights += K * channels * kLanes)
+    for (int64_t c = 0; c < channels; ++c) {
+      Vec w[K];
+      TENON_UNROLL for (int k = 0; k < K; ++k) w[k] = Load(weights + (k * channels + c) * kLanes);
+      const float* from = x + c;
+      TENON_UNROLL for (int i = 0; i < P + K - 1; ++i, from += channels) {
+        const Vec value = Set(*from);
+        TENON_UNROLL for (int k = 0; k < K; ++k) if (i >= k && i - k < P) acc[i - k] += value * w[k];
+      }
+    }
+  TENON_UNROLL for (int p = 0; p < P; ++p) Store(out + p * out_pixel, part.relu ? Relu(acc[p]) : acc[p]);
+}
+
+using NearTileFn = void (*)(const ConvPoolShape&, const Window&, const WindowPart&, const float*, const float*, float*,
+                            int64_t);
+template <int K, int... P>
+TENON_INLINE NearTileFn NearTileOf(int64_t pixels) {
+  static constexpr NearTileFn kTable[] = {&NearTile<P, K>...};
+  return kTable[pixels - 1];
+}
+// Null where it is not used.
+TENON_INLINE NearTileFn FindNearTile(const ConvPoolShape& s, int64_t pixels) {
+#if TENON_CPU_LANES == 16
+  if (s.stride_w != 1 || s.dilation_w != 1 || pixels < 4) return nullptr;
+  if (s.kw == 3) return NearTileOf<3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(pixels);
+  if (s.kw == 5) return NearTileOf<5, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(pixels);
+#endif
+  (void)s, (void)pixels;
+  return nullptr;
+}
+
 constexpr int64_t kPartFloats = 5 * 1024;  // weights of one part
 
 // The part that begins at run `begin`, element `first`: as much of the window as keeps its weights in the first-level
@@ -111,7 +152,11 @@ TENON_INLINE void ConvRow(const ConvPoolShape& s, const Window& win, const float
       float* to = out + first;
       for (int64_t t = 0; t < tiles; ++t) {
         const int64_t count = smaller + (t < larger ? 1 : 0);
-        if (!wide)
+        const NearTileFn near =
+            wide || part.length * part.end != win.length * win.runs ? nullptr : FindNearTile(s, count);
+        if (near != nullptr)
+          near(s, win, part, from, weights, to, out_pixel);
+        else if (!wide)
           CallConvTile<1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(count, win, part, from, pixel, weights, to, out_pixel);
         else
 #if TENON_CPU_LANES == 16

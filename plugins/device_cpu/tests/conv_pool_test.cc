@@ -49,8 +49,9 @@ Expected Compute(const ConvPoolShape& s, const float* x, const Strides4& xt, con
             if (where < 0 || v > best) best = v, where = q;
           }
           e.best.push_back(best);
-          e.chosen.push_back(winners == nullptr ? best : conv(n, o, i * s.pool_stride_h + winners[at] / s.pool_w,
-                                                              j * s.pool_stride_w + winners[at] % s.pool_w));
+          e.chosen.push_back(winners == nullptr ? best
+                                                : conv(n, o, i * s.pool_stride_h + winners[at] / s.pool_w,
+                                                       j * s.pool_stride_w + winners[at] % s.pool_w));
           e.y[at] = s.relu ? std::max(best, 0.0) : best;
           e.winners[at] = static_cast<uint8_t>(where);
           if (dy == nullptr || (s.relu && best <= 0)) continue;
@@ -150,7 +151,9 @@ TEST(ConvPool, AgreesWithDoublePrecision) {
       Shape(4, 1, 7, 30, 9, 7, 3, 1),  Shape(1, 9, 4, 4, 3, 4, 0, 1),    Shape(2, 3, 13, 13, 20, 3, 0, 4)};
   shapes.push_back(Shape(2, 1, 9, 40, 5, 3, 1, 2));   // one channel and a pool of 2 x 2: two vectors of pooled columns,
   shapes.push_back(Shape(2, 1, 75, 13, 3, 6, 2, 2));  // two bands of rows,
-  shapes.push_back(Shape(3, 1, 12, 35, 19, 7, 3, 2)); // more channels than lanes
+  shapes.push_back(Shape(3, 1, 12, 35, 19, 7, 3, 2));  // more channels than lanes
+  shapes.push_back(Shape(2, 5, 10, 12, 9, 3, 1, 2));   // dx in patches
+  shapes.push_back(Shape(2, 8, 9, 10, 21, 3, 0, 2));
   ConvPoolShape odd = Shape(2, 3, 15, 14, 7, 3, 1, 2);
   odd.stride_h = 2, odd.dilation_w = 2, odd.pad_left = 2, odd.pad_bottom = 0, odd.kw = 4;
   shapes.push_back(odd);
@@ -162,38 +165,39 @@ TEST(ConvPool, AgreesWithDoublePrecision) {
     for (ConvPoolShape s : shapes)
       for (int form = 0; form < 8; ++form) {
         s.relu = (form & 1) != 0;
-        Check(*r, s, (form & 2) != 0, (form & 4) != 0, form % 3 != 0, form == 7 ? 3 : 1,
-              form == 4 ? 2 : 1);
+        Check(*r, s, (form & 2) != 0, (form & 4) != 0, form % 3 != 0, form == 7 ? 3 : 1, form == 4 ? 2 : 1);
       }
 }
 
 TEST(ConvPool, ThreadsGiveTheSameBits) {
-  for (const Routines* r : AllRoutines()) {
-    ConvPoolShape s = Shape(32, 6, 14, 14, 16, 5, 0, 2);
-    s.relu = true;
-    const auto x = Random(Count(s), 1), w = Random(16 * 150, 2), dy = Random(PooledCount(s), 3);
-    Array<float> y(PooledCount(s)), dx[2] = {Array<float>(Count(s)), Array<float>(Count(s))};
-    Array<float> dw[2] = {Array<float>(2400), Array<float>(2400)}, db[2] = {Array<float>(16), Array<float>(16)};
-    Array<uint8_t> winners(PooledCount(s));
-    for (int64_t t : {0, 1}) {
-      ConvPoolForwardArgs f;
-      f.shape = s, f.x = x.get(), f.x_strides = NhwcStrides(6, 14, 14), f.weights = w.get(), f.y = y.get();
-      f.y_strides = NhwcStrides(16, 5, 5), f.winners = winners.get();
-      Workspace fs(r->conv_pool_forward_workspace(f, 1 + t));
-      r->conv_pool_forward(f, fs.get(), Threads(1 + t));
-      ConvPoolBackwardArgs g;
-      g.shape = s, g.x = x.get(), g.x_strides = f.x_strides, g.weights = w.get(), g.dy = dy.get(),
-      g.dy_strides = f.y_strides;
-      g.y = y.get(), g.y_strides = f.y_strides, g.winners = winners.get(), g.dx = dx[t].get(),
-      g.dx_strides = f.x_strides;
-      g.dw = dw[t].get(), g.db = db[t].get();
-      Workspace gs(r->conv_pool_backward_workspace(g, 1 + t));
-      r->conv_pool_backward(g, gs.get(), Threads(1 + t));
+  for (const Routines* r : AllRoutines())
+    for (ConvPoolShape s : {Shape(32, 6, 14, 14, 16, 5, 0, 2), Shape(32, 1, 28, 28, 6, 5, 2, 2)}) {
+      s.relu = true;
+      const int64_t kernel = s.oc * s.c * s.kh * s.kw;
+      const auto x = Random(Count(s), 1), w = Random(kernel, 2), dy = Random(PooledCount(s), 3);
+      Array<float> y[2] = {Array<float>(PooledCount(s)), Array<float>(PooledCount(s))};
+      Array<float> dx[2] = {Array<float>(Count(s)), Array<float>(Count(s))};
+      Array<float> dw[2] = {Array<float>(kernel), Array<float>(kernel)},
+                   db[2] = {Array<float>(s.oc), Array<float>(s.oc)};
+      Array<uint8_t> winners(PooledCount(s));
+      for (int64_t t : {0, 1}) {
+        ConvPoolForwardArgs f;
+        f.shape = s, f.x = x.get(), f.x_strides = NhwcStrides(s.c, s.h, s.w), f.weights = w.get(), f.y = y[t].get();
+        f.y_strides = NhwcStrides(s.oc, s.PooledH(), s.PooledW()), f.winners = winners.get();
+        Workspace fs(r->conv_pool_forward_workspace(f, 1 + 2 * t));
+        r->conv_pool_forward(f, fs.get(), Threads(1 + 2 * t));
+        ConvPoolBackwardArgs g;
+        g.shape = s, g.x = x.get(), g.x_strides = f.x_strides, g.weights = w.get(), g.dy = dy.get();
+        g.dy_strides = g.y_strides = f.y_strides, g.y = y[t].get(), g.winners = winners.get();
+        g.dx = dx[t].get(), g.dx_strides = f.x_strides, g.dw = dw[t].get(), g.db = db[t].get();
+        Workspace gs(r->conv_pool_backward_workspace(g, 1 + 2 * t));
+        r->conv_pool_backward(g, gs.get(), Threads(1 + 2 * t));
+      }
+      for (int64_t i = 0; i < y[0].size(); ++i) ASSERT_EQ(y[0][i], y[1][i]);
+      for (int64_t i = 0; i < dx[0].size(); ++i) ASSERT_EQ(dx[0][i], dx[1][i]);
+      for (int64_t i = 0; i < kernel; ++i) ASSERT_EQ(dw[0][i], dw[1][i]);
+      for (int64_t i = 0; i < s.oc; ++i) ASSERT_EQ(db[0][i], db[1][i]);
     }
-    for (int64_t i = 0; i < dx[0].size(); ++i) ASSERT_EQ(dx[0][i], dx[1][i]);
-    for (int64_t i = 0; i < 2400; ++i) ASSERT_EQ(dw[0][i], dw[1][i]);
-    for (int64_t i = 0; i < 16; ++i) ASSERT_EQ(db[0][i], db[1][i]);
-  }
 }
 
 TEST(ConvPool, FirstMaximumWinsTiesAndNanWinsAll) {
