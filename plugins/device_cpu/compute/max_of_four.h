@@ -35,7 +35,7 @@ struct Winner {
 TENON_INLINE IVec NumberOf(const Winner& w) {
 #if TENON_CPU_LANES == 16 && defined(__AVX512F__)
   const __m512i one = _mm512_set1_epi32(1), two = _mm512_set1_epi32(2);
-  const __m512i below = _mm512_mask_or_epi32(two, w.lower_right, two, one);
+  const __m512i below = _mm512_mask_mov_epi32(two, w.lower_right, _mm512_set1_epi32(3));
   return reinterpret_cast<IVec>(_mm512_mask_mov_epi32(_mm512_maskz_mov_epi32(w.upper_right, one), w.lower, below));
 #else
   return w.lower ? SetI(2) - w.lower_right : -w.upper_right;  // a true mask is -1
@@ -64,7 +64,7 @@ TENON_INLINE void StoreNumbers(uint8_t* to, const Winner& w, int64_t n) {
   }
 }
 
-__attribute__((noinline, cold)) void FirstGreatest(const Vec* values, Winner* winner) {
+TENON_INLINE void FirstGreatest(const Vec* values, Winner* winner) {
   Vec best = values[0];
   IVec where{};
   for (int i = 1; i < 4; ++i) {
@@ -78,14 +78,12 @@ __attribute__((noinline, cold)) void FirstGreatest(const Vec* values, Winner* wi
 
 // In scan order; NaN is above all.
 TENON_INLINE Winner MaxOfFour(Vec v0, Vec v1, Vec v2, Vec v3) {
+  const Vec sum = (v0 + v1) + (v2 + v3);  // NaN also of infinities, which the other way orders as well
 #if TENON_CPU_LANES == 16 && defined(__AVX512F__)
-  const auto unordered = [](Vec a, Vec b) {
-    return _mm512_cmp_ps_mask(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), _CMP_UNORD_Q);
-  };
-  const bool has_nan = (unordered(v0, v1) | unordered(v2, v3)) != 0;
+  const bool has_nan =
+      _mm512_cmp_ps_mask(reinterpret_cast<__m512>(sum), reinterpret_cast<__m512>(sum), _CMP_UNORD_Q) != 0;
 #else
-  const Vec sum = (v0 + v1) + (v2 + v3);
-  const bool has_nan = Any(sum != sum);  // or infinities, which the other way orders as well
+  const bool has_nan = Any(sum != sum);
 #endif
   if (__builtin_expect(has_nan, 0)) {
     const Vec values[4] = {v0, v1, v2, v3};
