@@ -12,6 +12,7 @@ constexpr int64_t kMostRows = 40 * kTileRows;   // pixels, with
 constexpr int64_t kMostPointers = 4096;         // taps
 constexpr int64_t kSumPairs = 512;              // of pixels at most whose products are summed up in registers
 constexpr int64_t kSumBlockPairs = 128 * 1024;  // of the packed gradient
+constexpr int64_t kPairsAhead = 32;             // whose pixels are fetched
 constexpr double kProducts = 200;               // in a nanosecond
 
 TENON_INLINE int64_t Bytes(int64_t pairs) { return pairs * static_cast<int64_t>(sizeof(Pair)); }
@@ -342,7 +343,7 @@ void PackingTile(const uint16_t* const* pixels, int64_t pairs, int64_t first, in
   Vec acc[R][V];
   TENON_UNROLL for (int i = 0; i < R; ++i) TENON_UNROLL for (int j = 0; j < V; ++j) acc[i][j] = Zero();
   for (int64_t p = 0; p < pairs; ++p, panel += V * kLanes, a += R) {
-    const int64_t later = 2 * Min(p + kPairsAtOnce, pairs - 1);
+    const int64_t later = 2 * Min(p + kPairsAhead, pairs - 1);
     __builtin_prefetch(pixels[later] + first);
     __builtin_prefetch(pixels[later + 1] + first);
     PackPixels(pixels[2 * p] + first, pixels[2 * p + 1] + first, columns, panel);
