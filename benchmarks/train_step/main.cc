@@ -110,7 +110,7 @@ Status Run(const std::string& name, std::int64_t batch_size, int threads, double
   TENON_ASSIGN(const RunConfig config, ReadRunConfig(tree));
   exec::RuntimeOptions options;
   options.threads = threads;
-  options.split_products = config.math == MathMode::kHigh;
+  options.math_high = config.math == MathMode::kHigh;
   TENON_ASSIGN(const auto runtime, exec::Runtime::Open(options));
   const double idle = RssMb("VmRSS:");
   TENON_ASSIGN(const Network network, Network::Make(config.network));

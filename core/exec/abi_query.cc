@@ -34,7 +34,7 @@ AbiValues::AbiValues(std::span<const ValueType> types, const std::vector<bool>& 
 std::uint32_t MathFlags(const QueryOptions& options) {
   std::uint32_t flags = TENON_MATH_DETERMINISTIC | TENON_MATH_ACCUMULATE_F32;
   if (options.training) flags |= TENON_MATH_TRAINING;
-  if (options.split_products) flags |= TENON_MATH_SPLIT_PRODUCTS;
+  if (options.math_high) flags |= TENON_MATH_HIGH;
   return flags;
 }
 

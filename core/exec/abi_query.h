@@ -32,8 +32,8 @@ class AbiValues {
 struct QueryOptions {
   std::uint32_t thread_budget = 1;
   bool training = false;
-  bool split_products = false;  // float32 products may be made of bf16 ones
-  bool host_fallback = false;   // a node without a kernel may run its reference on the host, with copies to and fro
+  bool math_high = false;      // float32 results may lose more digits
+  bool host_fallback = false;  // a node without a kernel may run its reference on the host, with copies to and fro
 };
 std::uint32_t MathFlags(const QueryOptions& options);  // tenon_math_flag
 

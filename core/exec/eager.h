@@ -95,7 +95,7 @@ class EagerEngine {
   std::int64_t live_blocks() const { return live_blocks_; }
   const EagerPool& pool() const { return pool_; }
   struct KernelCount {
-    std::int64_t fast = 0, reference = 0, split = 0;
+    std::int64_t fast = 0, reference = 0, high = 0;
   };
   // Kernels that were planned, by operator.
   const std::map<std::string, KernelCount>& kernels() const { return kernels_; }

@@ -95,7 +95,7 @@ void EagerEngine::NoteKernel(const EagerPlan& plan, const EagerSite* site) {
   const std::string name = plan.op->def().FullName();
   KernelCount& count = kernels_[name];
   ++(plan.kernel->is_reference() ? count.reference : count.fast);
-  if (!plan.kernel->is_reference() && static_cast<const PluginKernel&>(*plan.kernel).splits_products()) ++count.split;
+  if (!plan.kernel->is_reference() && static_cast<const PluginKernel&>(*plan.kernel).math_high()) ++count.high;
   if (!plan.fallback) return;
   const auto& kernel = static_cast<const ReferenceKernel&>(*plan.kernel);
   fallbacks_.push_back({site == nullptr ? plan.op->def().type() : site->name, name, kernel.fallback_reason()});

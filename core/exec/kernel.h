@@ -27,8 +27,8 @@ class PluginKernel final : public graph::PlannedKernel {
   const std::string& name() const override { return entry_.name; }
   bool is_reference() const override { return false; }
   bool no_op() const { return no_op_; }
-  // Does it make float32 products of shorter ones?
-  bool splits_products() const { return (entry_.def->traits & TENON_TRAIT_SPLIT_PRODUCTS) != 0; }
+  // Does it what math: high permits?
+  bool math_high() const { return (entry_.def->traits & TENON_TRAIT_MATH_HIGH) != 0; }
   std::uint32_t math_flags() const { return math_flags_; }  // that it was planned with
 
   tenon_kernel* handle() const { return kernel_; }

@@ -64,10 +64,10 @@ std::vector<std::string> KernelCatalog::Operators() const {
   return names;
 }
 
-bool KernelCatalog::SplitsProducts() const {
+bool KernelCatalog::HasMathHigh() const {
   for (const auto& entry : kernels_)
     for (const KernelEntry& kernel : entry.second)
-      if ((kernel.def->traits & TENON_TRAIT_SPLIT_PRODUCTS) != 0) return true;
+      if ((kernel.def->traits & TENON_TRAIT_MATH_HIGH) != 0) return true;
   return false;
 }
 

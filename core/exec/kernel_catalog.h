@@ -27,7 +27,7 @@ class KernelCatalog {
   static Result<KernelCatalog> Make(const std::vector<const PluginHandle*>& plugins, std::string_view device_kind);
   const std::vector<KernelEntry>& Find(std::string_view domain, std::string_view type) const;
   std::vector<std::string> Operators() const;  // "Conv", "tenon.SGD", ... in order
-  bool SplitsProducts() const;                 // does any kernel have TENON_TRAIT_SPLIT_PRODUCTS?
+  bool HasMathHigh() const;                    // does any kernel have TENON_TRAIT_MATH_HIGH?
 
  private:
   std::map<std::string, std::vector<KernelEntry>, std::less<>> kernels_;  // key "domain.type"

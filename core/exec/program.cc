@@ -399,8 +399,8 @@ std::vector<Program::KernelUse> Program::KernelsUsed() const {
   for (const graph::NodeId id : graph().LiveNodes()) {
     const graph::PlannedKernel* kernel = compilation_.kernels[Index(id)].get();
     if (kernel == nullptr) continue;
-    const bool split = !kernel->is_reference() && static_cast<const PluginKernel*>(kernel)->splits_products();
-    used.push_back({graph().node(id).FullName(), kernel->is_reference(), split, kernel->name(), graph().node(id).name});
+    const bool high = !kernel->is_reference() && static_cast<const PluginKernel*>(kernel)->math_high();
+    used.push_back({graph().node(id).FullName(), kernel->is_reference(), high, kernel->name(), graph().node(id).name});
   }
   return used;
 }

@@ -75,7 +75,7 @@ class Program {
   struct KernelUse {
     std::string op;
     bool reference;
-    bool split;  // float32 products of shorter ones
+    bool high;  // made as math: high permits
     std::string kernel;
     std::string node;
   };

@@ -58,7 +58,7 @@ Result<std::unique_ptr<Runtime>> Runtime::Open(const RuntimeOptions& options) {
   TENON_ASSIGN(runtime->device_, Device::Open(*owner, found->index));
   QueryOptions query;
   query.thread_budget = static_cast<std::uint32_t>(runtime->pool_->threads());
-  query.split_products = options.split_products;
+  query.math_high = options.math_high;
   query.host_fallback = options.host_fallback;
   TENON_ASSIGN(runtime->target_, DeviceTarget::Make(*runtime->device_, handles, query));
   return runtime;

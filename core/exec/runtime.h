@@ -19,7 +19,7 @@ struct RuntimeOptions {
   std::string device = "cpu";            // kind or kind:index
   std::uint32_t local_rank = 0;          // of this process on its node: picks among several devices of a kind
   int threads = 1;                       // compute threads; 0: all cores
-  bool split_products = false;           // math: high
+  bool math_high = false;                // math: high
   bool host_fallback = false;            // nodes for which the device has no kernel run on the host
 };
 

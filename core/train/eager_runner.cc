@@ -447,7 +447,7 @@ Status EagerRunner::Prepare(const Batch& like) {
 
 void EagerRunner::AddTo(RunSummary& summary) const {
   for (const auto& entry : engine_.kernels())
-    summary.kernels[entry.first] = {entry.second.fast, entry.second.reference, entry.second.split};
+    summary.kernels[entry.first] = {entry.second.fast, entry.second.reference, entry.second.high};
   fallbacks_.AddTo(summary);
   const exec::EagerEngine::PlanCounts& counts = engine_.plan_counts();
   summary.recomputed_nodes = recomputed_;

@@ -164,7 +164,7 @@ void GraphRunner::NoteKernels(const exec::Program& program) {
   for (const auto& use : program.KernelsUsed()) {
     RunSummary::KernelCount& count = kernels_[use.op];
     ++(use.reference ? count.reference : count.fast);
-    if (use.split) ++count.split;
+    if (use.high) ++count.high;
     if (use.reference) TENON_LOG(kDebug, "exec", "node '{}' ({}) runs the reference kernel", use.node, use.op);
   }
 }

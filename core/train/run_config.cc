@@ -270,7 +270,8 @@ const ConfigTable& ConfigTableOf(const RunConfig*) {
           Field("mode", &T::mode, "graph compiles the whole step, pynative runs each operator when it is reached"),
           Field("threads", &T::threads, Between(0, 4096), "compute threads of the device; 0: all cores"),
           Field("math", &T::math,
-                "products of float32: exact, or high: made of three of bf16, with an error of about 4e-6"),
+                "products and convolutions of float32: exact, or high: faster ones with a relative error of at most "
+                "1e-5"),
           Field(
               "fallback", &T::fallback,
               "a node for which the device has no kernel: an error, or it runs on the host, with or without a warning"),

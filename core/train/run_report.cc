@@ -81,10 +81,10 @@ void DescribeLayers(const exec::StepPlan& plan, std::vector<std::string>& lines)
 }
 
 // How much of the network math: high changes.
-std::string DescribeSplit(const RunSummary& summary) {
-  std::int64_t split = 0;
-  for (const auto& kernel : summary.kernels) split += kernel.second.split;
-  return fmt::format("  math: high: float32 products of three bf16 products in {} nodes", split);
+std::string DescribeMathHigh(const RunSummary& summary) {
+  std::int64_t high = 0;
+  for (const auto& kernel : summary.kernels) high += kernel.second.high;
+  return fmt::format("  math: high: {} nodes compute float32 with a relative error of up to 1e-5", high);
 }
 
 // One line a node, and why candidates before its kernel were refused.
@@ -109,7 +109,7 @@ std::vector<std::string> DescribePlan(const RunConfig& config, const RunSummary&
   for (const RunSummary::ParameterGroup& group : summary.parameter_groups)
     lines.push_back(fmt::format("  group '{}': {} parameters, rate x {}, weight decay {}", group.match,
                                 group.parameters, group.lr_scale, group.weight_decay));
-  if (config.math == MathMode::kHigh) lines.push_back(DescribeSplit(summary));
+  if (config.math == MathMode::kHigh) lines.push_back(DescribeMathHigh(summary));
   if (summary.frozen_parameters > 0) lines.push_back(fmt::format("  frozen: {} parameters", summary.frozen_parameters));
   if (const std::optional<exec::StepPlan> plan = runner.Plan()) {
     lines.push_back(fmt::format(

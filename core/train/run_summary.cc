@@ -119,7 +119,7 @@ Json ToObject(const RunSummary& s) {
   json["plan_mb"] = Number(s.plan_mb);
   json["kernels"] = Object(s.kernels, [](const RunSummary::KernelCount& count) {
     Json object{{"fast", count.fast}, {"reference", count.reference}};
-    if (count.split > 0) object["split"] = count.split;
+    if (count.high > 0) object["high"] = count.high;
     return object;
   });
   json["fusions"] = Object(s.fusions, [](std::int64_t count) { return Json(count); });

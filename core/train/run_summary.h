@@ -39,7 +39,7 @@ struct RunSummary {
   struct KernelCount {
     std::int64_t fast = 0;
     std::int64_t reference = 0;
-    std::int64_t split = 0;  // of the fast ones: float32 products of bf16 ones (math: high)
+    std::int64_t high = 0;  // of the fast ones: as math: high permits
   };
   std::map<std::string, KernelCount> kernels;   // by operator
   std::map<std::string, std::int64_t> fusions;  // by name

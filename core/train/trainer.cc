@@ -142,7 +142,7 @@ Status TrainingRun::OpenDevice() {
   runtime.threads = static_cast<int>(config_.threads);
   if (runtime.threads == 0)  // all cores, which the processes of this node share
     runtime.threads = std::max(1, UsableCores() / static_cast<int>(rank_->local_size));
-  runtime.split_products = config_.math == MathMode::kHigh;
+  runtime.math_high = config_.math == MathMode::kHigh;
   runtime.host_fallback = config_.fallback != FallbackPolicy::kForbid;
   auto opened = exec::Runtime::Open(runtime);
   if (!opened.ok())
@@ -151,12 +151,12 @@ Status TrainingRun::OpenDevice() {
         .At(PlaceOf(config_.source, "device").ToString())
         .While("opening the device of the run");
   runtime_ = std::move(opened).value();
-  if (config_.math == MathMode::kHigh && !runtime_->target().catalog().SplitsProducts())
-    return Error(
-               Code::kUnavailable,
-               "'math: high' makes float32 products of bf16 ones, and no plugin has kernels for device '{}' that do so "
-               "on this processor. 'math: exact' is the default.",
-               config_.device)
+  if (config_.math == MathMode::kHigh && !runtime_->target().catalog().HasMathHigh())
+    return Error(Code::kUnavailable,
+                 "No plugin has kernels for device '{}' that gain from 'math: high' on this processor. 'math: exact' "
+                 "is the "
+                 "default.",
+                 config_.device)
         .At(PlaceOf(config_.source, "math").ToString());
   return {};
 }

@@ -45,7 +45,7 @@ class StepSession {
     groups_ = StepGroups(*loader_, config_.train.accumulate);
     exec::RuntimeOptions runtime_options;
     runtime_options.plugins = config_.plugins;
-    runtime_options.split_products = config_.math == MathMode::kHigh;
+    runtime_options.math_high = config_.math == MathMode::kHigh;
     auto runtime = exec::Runtime::Open(runtime_options);
     Check(runtime.status());
     runtime_ = std::move(runtime).value();

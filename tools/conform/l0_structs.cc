@@ -255,8 +255,7 @@ void ReservedFields(Context& context) {
   for (const KernelOf& kernel : KernelsOf(s)) {
     zero(kernel.def->reserved, "reserved of " + kernel.name());
     zero(kernel.def->vtable->flags, "flags of the table of " + kernel.name());
-    zero(kernel.def->traits & ~(2 * TENON_TRAIT_SPLIT_PRODUCTS - 1),
-         "the unknown part of the traits of " + kernel.name());
+    zero(kernel.def->traits & ~(2 * TENON_TRAIT_MATH_HIGH - 1), "the unknown part of the traits of " + kernel.name());
     context.Require(kernel.def->stride_pattern <= TENON_STRIDES_ANY, "{} has stride pattern {}.", kernel.name(),
                     kernel.def->stride_pattern);
   }

@@ -10,13 +10,12 @@
 namespace tenon::cpu {
 
 // Base of kernels that multiply f32 matrices: exactly, or of bf16 products where the kernel is defined with kSplit.
-inline constexpr sdk::KernelOptions kSplit{0,
-                                           TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC | TENON_TRAIT_SPLIT_PRODUCTS};
+inline constexpr sdk::KernelOptions kSplit = kMathHigh;
 class ProductKernel : public CpuKernel {
  protected:
   static bool Supported(const sdk::Query& query, sdk::Reason& reason) {
     if (!IsSplit(query)) return AllF32(query, reason);
-    if ((query.math_flags() & TENON_MATH_SPLIT_PRODUCTS) == 0) return reason.No("math is exact.");
+    if (!PermitsMathHigh(query, reason)) return false;
     const auto* plugin = static_cast<const CpuPlugin*>(query.plugin());
     if (FindBf16Routines() == nullptr || (plugin != nullptr && plugin->routines().lanes != 16))
       return reason.No("This processor, or the option isa, has no instructions for bf16.");
@@ -35,7 +34,7 @@ class ProductKernel : public CpuKernel {
   }
 
  private:
-  static bool IsSplit(const sdk::Query& query) { return (query.def().traits & TENON_TRAIT_SPLIT_PRODUCTS) != 0; }
+  static bool IsSplit(const sdk::Query& query) { return (query.def().traits & TENON_TRAIT_MATH_HIGH) != 0; }
   bool split_ = false;
 };
 

@@ -86,6 +86,12 @@ inline bool KeepsShortFormat(const sdk::Match& match, sdk::Reason& reason) {
                    "; the fused operator keeps one short format.");
 }
 
+// Kernels of `math: high`, and whether a run permits them.
+inline constexpr sdk::KernelOptions kMathHigh{0, TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC | TENON_TRAIT_MATH_HIGH};
+inline bool PermitsMathHigh(const sdk::Query& query, sdk::Reason& reason) {
+  return (query.math_flags() & TENON_MATH_HIGH) != 0 || reason.No("math is exact.");
+}
+
 // The instruction set that kernels will use; before the plugin is created that of the processor.
 inline std::string_view IsaOf(const sdk::Query& query) {
   return query.plugin() != nullptr ? static_cast<const CpuPlugin*>(query.plugin())->routines().isa
@@ -129,6 +135,7 @@ void AddBf16ProductKernels(KernelList& kernels);
 void AddInt8ProductKernels(KernelList& kernels);
 void AddSplitMatMulKernels(KernelList& kernels);
 void AddSplitGemmKernels(KernelList& kernels);
+void AddWideWinogradKernels(KernelList& kernels);
 void AddCastKernels(KernelList& kernels);
 void AddAttentionKernels(KernelList& kernels);
 void AddLayerNormKernels(KernelList& kernels);

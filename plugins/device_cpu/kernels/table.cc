@@ -58,6 +58,7 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
       AddSplitMatMulKernels(all);
       AddSplitGemmKernels(all);
     }
+    AddWideWinogradKernels(all);
     AddBf16ProductKernels(all);
     AddCastKernels(all);
     AddInt8ProductKernels(all);

@@ -30,8 +30,7 @@ extern "C" {
 #define TENON_TRAIT_ASYNC_HOST (UINT64_C(1) << 10)   /* may return PENDING and complete the token later */
 #define TENON_TRAIT_CANCELLABLE (UINT64_C(1) << 11)  /* looks at the cancellation token */
 #define TENON_TRAIT_EMPTY_SAFE (UINT64_C(1) << 12)   /* takes zero-element tensors; else the host skips the call */
-#define TENON_TRAIT_SPLIT_PRODUCTS \
-  (UINT64_C(1) << 13) /* kernel: does what TENON_MATH_SPLIT_PRODUCTS permits, and only then */
+#define TENON_TRAIT_MATH_HIGH (UINT64_C(1) << 13)    /* kernel: does what TENON_MATH_HIGH permits, and only then */
 
 /* ---- shape and type inference ---- */
 enum tenon_dim_op {
@@ -323,7 +322,7 @@ enum tenon_math_flag {
   TENON_MATH_REDUCED_PRECISION = 2, /* f32 products may be rounded to a shorter type first */
   TENON_MATH_ACCUMULATE_F32 = 4,    /* sums of 16-bit products in f32 */
   TENON_MATH_TRAINING = 8,          /* part of a training step */
-  TENON_MATH_SPLIT_PRODUCTS = 16    /* f32 products may be sums of products of shorter parts; rms error at most 1e-5 */
+  TENON_MATH_HIGH = 16              /* f32 products and convolutions may lose more digits: rms error at most 1e-5 */
 };
 /* What a kernel is asked for. Before the layouts are chosen every layout is TENON_LAYOUT_STRIDED. */
 typedef struct tenon_kernel_query {
