@@ -1,5 +1,6 @@
 #include "plugins/device_cpu/compute/elementwise.h"
 
+#include "plugins/device_cpu/compute/broadcast_rows.h"
 #include "plugins/device_cpu/compute/isa_functions.h"
 #include "plugins/device_cpu/compute/math.h"
 #include "plugins/device_cpu/compute/vec.h"
@@ -70,6 +71,18 @@ TENON_INLINE Vec Apply(Vec x, const Constants& k) {
       return x * Sigmoid(k.alpha * x);
     case UnaryOp::kErf:
       return Erf(x);
+    case UnaryOp::kSin:
+      return Sin(x);
+    case UnaryOp::kCos:
+      return Cos(x);
+    case UnaryOp::kFloor:
+      return Floor(x);
+    case UnaryOp::kCeil:
+      return Ceil(x);
+    case UnaryOp::kRound:
+      return Round(x);
+    case UnaryOp::kSign:
+      return Select(x > Zero(), Set(1.0f), Select(x < Zero(), Set(-1.0f), Select(x == Zero(), Zero(), x)));
     case UnaryOp::kClip: {
       const Vec raised = Select(x < k.alpha, k.alpha, x);
       return Select(raised > k.beta, k.beta, raised);
@@ -120,6 +133,18 @@ void UnaryRange(const UnaryArgsOf<T>& a, Range r) {
       return UnaryLoop<UnaryOp::kSwish>(a, r);
     case UnaryOp::kErf:
       return UnaryLoop<UnaryOp::kErf>(a, r);
+    case UnaryOp::kSin:
+      return UnaryLoop<UnaryOp::kSin>(a, r);
+    case UnaryOp::kCos:
+      return UnaryLoop<UnaryOp::kCos>(a, r);
+    case UnaryOp::kFloor:
+      return UnaryLoop<UnaryOp::kFloor>(a, r);
+    case UnaryOp::kCeil:
+      return UnaryLoop<UnaryOp::kCeil>(a, r);
+    case UnaryOp::kRound:
+      return UnaryLoop<UnaryOp::kRound>(a, r);
+    case UnaryOp::kSign:
+      return UnaryLoop<UnaryOp::kSign>(a, r);
     case UnaryOp::kClip:
       return UnaryLoop<UnaryOp::kClip>(a, r);
   }
@@ -197,17 +222,10 @@ void BinaryRows(const BinaryArgsOf<T>& p, Range rows, Range part) {
   const int inner = p.rank - 1;
   const Constants k{Set(p.alpha), Set(p.beta)};
   const int64_t step_a = p.a_strides[inner], step_b = p.b_strides[inner], n = part.end - part.begin;
-  int64_t index[BinaryArgs::kMaxRank] = {}, at_a = step_a * part.begin, at_b = step_b * part.begin, rest = rows.begin;
-  for (int d = inner - 1; d >= 0; --d) {
-    index[d] = rest % p.dims[d];
-    rest /= p.dims[d];
-    at_a += index[d] * p.a_strides[d];
-    at_b += index[d] * p.b_strides[d];
-  }
-  T* out = p.out + rows.begin * p.dims[inner] + part.begin;
-  for (int64_t row = rows.begin; row < rows.end; ++row, out += p.dims[inner]) {
+  ForBroadcastRows(p, rows, part.begin, [&](int64_t at_a, int64_t at_b, int64_t at) {
     const T* a = p.a + at_a;
     const T* b = p.b + at_b;
+    T* out = p.out + at;
     if (step_a != 0 && step_b != 0)
       BinaryRow<kOp, true, true>(a, b, out, n, k);
     else if (step_a != 0)
@@ -216,15 +234,7 @@ void BinaryRows(const BinaryArgsOf<T>& p, Range rows, Range part) {
       BinaryRow<kOp, false, true>(a, b, out, n, k);
     else
       BinaryRow<kOp, false, false>(a, b, out, n, k);
-    for (int d = inner - 1; d >= 0; --d) {
-      at_a += p.a_strides[d];
-      at_b += p.b_strides[d];
-      if (++index[d] < p.dims[d]) break;
-      at_a -= p.a_strides[d] * p.dims[d];
-      at_b -= p.b_strides[d] * p.dims[d];
-      index[d] = 0;
-    }
-  }
+  });
 }
 
 template <class T>
@@ -287,18 +297,7 @@ void Unary(const UnaryArgsOf<T>& a, const Parallel& pool) {
 
 template <class T>
 void Binary(const BinaryArgsOf<T>& p, const Parallel& pool) {
-  int64_t rows = 1;
-  for (int d = 0; d + 1 < p.rank; ++d) rows *= p.dims[d];
-  const int64_t inner = p.dims[p.rank - 1];
-  if (rows == 0 || inner == 0) return;
-  const bool cut_rows = rows >= inner;
-  const int64_t pieces = Pieces(pool, cut_rows ? rows : CeilDiv(inner, 64), 0.3 * static_cast<double>(rows * inner));
-  ForEach(pool, pieces, [&](int64_t i) {
-    if (cut_rows)
-      BinaryAny(p, Piece(rows, pieces, i), {0, inner});
-    else
-      BinaryAny(p, {0, rows}, Piece(inner, pieces, i, 64));
-  });
+  ForBroadcastPieces(p, 0.3, pool, [&](Range rows, Range part) { BinaryAny(p, rows, part); });
 }
 
 template void MaskGradient(const MaskArgsOf<float>&, const Parallel&);

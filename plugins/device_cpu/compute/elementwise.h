@@ -35,6 +35,12 @@ enum class UnaryOp : uint32_t {
   kSoftplus,
   kSwish,
   kErf,
+  kSin,
+  kCos,
+  kFloor,
+  kCeil,
+  kRound,  // halves to even
+  kSign,
   kClip  // kept between alpha and beta; beta wins, NaN stays
 };
 

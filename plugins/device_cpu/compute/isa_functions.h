@@ -22,6 +22,7 @@
 #include "plugins/device_cpu/compute/p_relu.h"
 #include "plugins/device_cpu/compute/parallel.h"
 #include "plugins/device_cpu/compute/pool.h"
+#include "plugins/device_cpu/compute/power.h"
 #include "plugins/device_cpu/compute/reduce.h"
 #include "plugins/device_cpu/compute/reorder.h"
 #include "plugins/device_cpu/compute/rms_norm.h"
@@ -59,6 +60,10 @@ void MaxPool(const MaxPoolArgs& args, const Parallel& pool);
 void MaxPoolGrad(const MaxPoolGradArgs& args, const Parallel& pool);
 void AveragePool(const AveragePoolArgs& args, const Parallel& pool);
 void AveragePoolGrad(const AveragePoolArgs& args, const Parallel& pool);
+void MaxPoolPlanes(const MaxPoolArgs& args, const Parallel& pool);
+void MaxPoolPlanesGrad(const MaxPoolGradArgs& args, const Parallel& pool);
+void AveragePoolPlanes(const AveragePoolArgs& args, const Parallel& pool);
+void AveragePoolPlanesGrad(const AveragePoolArgs& args, const Parallel& pool);
 
 template <class T>
 void BatchNormStats(const BatchNormStatsArgsOf<T>& args, const Parallel& pool);
@@ -117,6 +122,8 @@ template <class T>
 void Unary(const UnaryArgsOf<T>& args, const Parallel& pool);
 template <class T>
 void Binary(const BinaryArgsOf<T>& args, const Parallel& pool);
+void Power(const BinaryArgs& args, const Parallel& pool);
+void PowerGrad(const PowerGradArgs& args, const Parallel& pool);
 void ElementLosses(const ElementLossArgs& args, const Parallel& pool);
 void ElementLossGrad(const ElementLossGradArgs& args, const Parallel& pool);
 template <class T>

@@ -143,6 +143,52 @@ TENON_INLINE Vec Softplus(Vec x) {
   return Relu(x) + (p + p);
 }
 
+// The nearest whole number, halves to even; the sign of x stays.
+TENON_INLINE Vec Round(Vec x) {
+  const Vec whole = Set(8388608.0f), size = Abs(x);  // 2^23: from there on all are whole
+  return Select(size < whole, CopySign((size + whole) - whole, x), x);
+}
+TENON_INLINE Vec Floor(Vec x) {
+  const Vec near = Round(x);
+  return Select(near > x, near - Set(1.0f), near);
+}
+TENON_INLINE Vec Ceil(Vec x) {
+  const Vec near = Round(x);
+  return Select(near < x, CopySign(near + Set(1.0f), x), near);
+}
+
+// sin(x + quarters * pi / 2). x = n pi / 2 + r with |r| <= pi / 4, then the polynomial of sine or cosine (Cephes).
+TENON_INLINE Vec SinOf(Vec x, int32_t quarters) {
+  const Vec n = Round(x * Set(0.636619772f));
+  Vec r = x - n * Set(1.5703125f);
+  r = r - n * Set(4.837512969970703125e-4f);
+  r = r - n * Set(7.54978995489188216e-8f);
+  const Vec z = r * r;
+  const Vec sine = ((Set(-1.9515295891e-4f) * z + Set(8.3321608736e-3f)) * z + Set(-1.6666654611e-1f)) * z * r + r;
+  const Vec cosine =
+      ((Set(2.443315711809948e-5f) * z + Set(-1.388731625493765e-3f)) * z + Set(4.166664568298827e-2f)) * (z * z) +
+      (Set(1.0f) - Set(0.5f) * z);
+  const IVec quarter = __builtin_convertvector(n, IVec) + quarters;
+  const Vec size = Select((quarter & 1) != 0, cosine, sine);
+  return Floats(Bits(size) ^ ((quarter & 2) << 30));
+}
+// Beyond 8192 n pi / 2 needs more digits than the steps above have.
+TENON_INLINE bool AnyIsLarge(Vec x) { return Any(~(Abs(x) < Set(8192.0f))); }
+TENON_INLINE Vec Sin(Vec x) {
+  Vec y = SinOf(x, 0);
+  if (__builtin_expect(AnyIsLarge(x), 0)) {
+    for (int i = 0; i < kLanes; ++i) y[i] = __builtin_sinf(x[i]);
+  }
+  return y;
+}
+TENON_INLINE Vec Cos(Vec x) {
+  Vec y = SinOf(x, 1);
+  if (__builtin_expect(AnyIsLarge(x), 0)) {
+    for (int i = 0; i < kLanes; ++i) y[i] = __builtin_cosf(x[i]);
+  }
+  return y;
+}
+
 // erf(x) = x P(x^2) / Q(x^2), a least-maximum fit of its relative error (2e-8) on [0, 3.95], from where it is 1.
 TENON_INLINE Vec Erf(Vec x) {
   const Vec c = AtMost(AtLeast(x, -3.95f), 3.95f);

@@ -22,6 +22,7 @@
 #include "plugins/device_cpu/compute/p_relu.h"
 #include "plugins/device_cpu/compute/parallel.h"
 #include "plugins/device_cpu/compute/pool.h"
+#include "plugins/device_cpu/compute/power.h"
 #include "plugins/device_cpu/compute/reduce.h"
 #include "plugins/device_cpu/compute/reorder.h"
 #include "plugins/device_cpu/compute/rms_norm.h"
@@ -112,6 +113,8 @@ struct Routines {
   void (*mask_gradient)(const MaskArgs&, const Parallel&);
   bool (*all_finite)(const FiniteArgs&);
   void (*convert)(const ConvertArgs&, const Parallel&);
+  void (*power)(const BinaryArgs&, const Parallel&);
+  void (*power_grad)(const PowerGradArgs&, const Parallel&);
   void (*element_loss)(const ElementLossArgs&, const Parallel&);
   void (*element_loss_grad)(const ElementLossGradArgs&, const Parallel&);
   void (*transpose)(const TransposeArgs&, const Parallel&);

@@ -1,5 +1,6 @@
 // Unary operators, binary operators with broadcasting, and the gradients of activations.
-#include "plugins/device_cpu/kernels/support.h"
+#include "plugins/device_cpu/kernels/broadcast.h"
+#include "plugins/device_cpu/kernels/channel_last.h"
 
 namespace tenon::cpu {
 namespace {
@@ -29,7 +30,13 @@ constexpr UnaryName kUnary[] = {{"Relu", UnaryOp::kRelu},
                                 {"HardSwish", UnaryOp::kHardSwish},
                                 {"Softplus", UnaryOp::kSoftplus},
                                 {"Swish", UnaryOp::kSwish, 1},
-                                {"Erf", UnaryOp::kErf}};
+                                {"Erf", UnaryOp::kErf},
+                                {"Sin", UnaryOp::kSin},
+                                {"Cos", UnaryOp::kCos},
+                                {"Floor", UnaryOp::kFloor},
+                                {"Ceil", UnaryOp::kCeil},
+                                {"Round", UnaryOp::kRound},
+                                {"Sign", UnaryOp::kSign}};
 
 // Takes the operator and its attributes from the table entry of the query's operator.
 template <class Names, class Args>
@@ -101,35 +108,9 @@ constexpr BinaryName kBinary[] = {{"", "Add", BinaryOp::kAdd},
                                   {"tenon", "AbsGrad", BinaryOp::kAbsGrad},
                                   {"", "PRelu", BinaryOp::kPRelu}};
 
-// Broadcast of two shapes, neighbouring dims that behave alike merged into one. False: too many dims remain.
-template <class T>
-bool Collapse(sdk::Dims a, sdk::Dims b, sdk::Dims out, BinaryArgsOf<T>& p) {
-  p.rank = 0;
-  const uint32_t rank = out.size();
-  const auto size = [&](sdk::Dims d, uint32_t axis) { return axis + d.size() < rank ? 1 : d[axis + d.size() - rank]; };
-  bool repeats_a[BinaryArgs::kMaxRank] = {}, repeats_b[BinaryArgs::kMaxRank] = {};
-  for (uint32_t axis = 0; axis < rank; ++axis) {
-    if (out[axis] == 1) continue;
-    const bool ra = size(a, axis) == 1, rb = size(b, axis) == 1;
-    if (p.rank > 0 && repeats_a[p.rank - 1] == ra && repeats_b[p.rank - 1] == rb) {
-      p.dims[p.rank - 1] *= out[axis];
-      continue;
-    }
-    if (p.rank == BinaryArgs::kMaxRank) return false;
-    p.dims[p.rank] = out[axis];
-    repeats_a[p.rank] = ra;
-    repeats_b[p.rank] = rb;
-    ++p.rank;
-  }
-  if (p.rank == 0) p.dims[p.rank++] = 1;
-  int64_t next_a = 1, next_b = 1;
-  for (int d = p.rank - 1; d >= 0; --d) {
-    p.a_strides[d] = repeats_a[d] ? 0 : next_a;
-    p.b_strides[d] = repeats_b[d] ? 0 : next_b;
-    if (!repeats_a[d]) next_a *= p.dims[d];
-    if (!repeats_b[d]) next_b *= p.dims[d];
-  }
-  return true;
+// Lies a broadcast operand of images the same channel-last and not? With one value per sample and channel, or fewer.
+bool HasNoSpace(sdk::Dims d) {
+  return (d.size() < 1 || d[d.size() - 1] == 1) && (d.size() < 2 || d[d.size() - 2] == 1);
 }
 
 template <class T>
@@ -144,8 +125,11 @@ class BinaryKernel : public CpuKernel {
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const double cost = 0.3 * Elements(query.output(0));
     emitter.Emit(cost, {0, 0}, {0});
-    const sdk::Dims a = query.input(0).dims(), b = query.input(1).dims();
-    if (a.size() == 4 && a == b) emitter.Emit(cost, {kNhwc, kNhwc}, {kNhwc});
+    const sdk::Dims a = query.input(0).dims(), b = query.input(1).dims(), out = query.output(0).dims();
+    if (out.size() != 4) return;
+    if (a == b) emitter.Emit(cost, {kNhwc, kNhwc}, {kNhwc});
+    if (a == out && HasNoSpace(b)) emitter.Emit(cost, {kNhwc, 0}, {kNhwc});
+    if (b == out && HasNoSpace(a)) emitter.Emit(cost, {0, kNhwc}, {kNhwc});
   }
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
@@ -154,7 +138,10 @@ class BinaryKernel : public CpuKernel {
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error& error) {
     const sdk::Dims a = args.input(0).dims(), b = args.input(1).dims(), out = args.output(0).dims();
-    if (!Collapse(a, b, out, args_))
+    const bool fits = args.output(0).layout() == kNhwc
+                          ? Collapse<T>(ChannelLastDims(a), ChannelLastDims(b), ChannelLastDims(out), args_)
+                          : Collapse(a, b, out, args_);
+    if (!fits)
       return error.Fail(TENON_UNIMPLEMENTED, "Shapes ", a, " and ", b, " need more than ", BinaryArgs::kMaxRank,
                         " loops to broadcast.");
     SetThreads(args);

@@ -1,5 +1,6 @@
 // Split and Concat of any dtype: pieces of rows copied from one stride to another.
 #include "plugins/device_cpu/kernels/axis.h"
+#include "plugins/device_cpu/kernels/channel_last.h"
 #include "plugins/device_cpu/kernels/strided.h"
 
 namespace tenon::cpu {
@@ -9,14 +10,22 @@ namespace {
 struct Piece {
   int64_t rows, width;
 };
-Piece PieceOf(sdk::Dims dims, int64_t axis) {
-  const AxisView view = ViewFrom(dims, axis);
+Piece PieceOf(sdk::Value value, int64_t axis) {
+  const sdk::Dims dims = value.dims();
+  if (axis < 0) axis += dims.size();
+  const bool last = value.layout() == kNhwc;
+  const AxisView view = last ? ViewFrom(ChannelLastDims(dims), kChannelLastPlace[axis]) : ViewFrom(dims, axis);
   return {view.outer, view.extent * view.inner};
 }
 
 class PieceKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return HasBytes(query.input(0), reason); }
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    const sdk::Value whole = query.op_type() == "Split" ? query.input(0) : query.output(0);
+    const double cost = 0.2 * (whole.dims().Known() ? static_cast<double>(whole.elements()) : 1000);
+    EmitSharedLayouts(query, query.op_type() == "Split" ? 1 : query.input_count(), cost, emitter);
+  }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     split_ = query.op_type() == "Split";
     axis_ = query.attributes().Int("axis", 0);
@@ -24,13 +33,13 @@ class PieceKernel : public CpuKernel {
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
     const int64_t bytes = BytesOf(args.input(0).dtype());
-    const Piece whole = PieceOf((split_ ? args.input(0) : args.output(0)).dims(), axis_);
+    const Piece whole = PieceOf(split_ ? args.input(0) : args.output(0), axis_);
     rows_ = whole.rows, whole_ = whole.width * bytes;
     widths_.clear();
     const uint32_t count = split_ ? args.output_count() : args.input_count();
     for (uint32_t i = 0; i < count; ++i) {
       const bool present = !split_ || args.has_output(i);
-      widths_.push_back(present ? PieceOf((split_ ? args.output(i) : args.input(i)).dims(), axis_).width * bytes : -1);
+      widths_.push_back(present ? PieceOf(split_ ? args.output(i) : args.input(i), axis_).width * bytes : -1);
     }
     // One part of a split that nobody reads is what the others leave; two cannot be told apart.
     int64_t rest = whole_;

@@ -1,4 +1,4 @@
-// MaxPool, AveragePool and GlobalAveragePool of lines and images, and their gradients. The fused MaxPool is the same operator with
+// MaxPool, AveragePool and GlobalAveragePool of lines, images and volumes, and their gradients. The fused MaxPool is the same operator with
 // winners of one byte instead of 64-bit indices.
 #include "plugins/device_cpu/kernels/support.h"
 
@@ -9,18 +9,22 @@ constexpr std::string_view kFusedMaxPool = "MaxPool", kFusedMaxPoolGrad = "MaxPo
 
 bool IsFused(const sdk::Query& query) { return query.domain() == kDomain; }
 
-// Of images, or of lines, which are images of one row.
 PoolShape ReadPool(const sdk::Attributes& attributes, bool fused, uint32_t rank) {
   const std::string p(fused ? "p." : "");
   PoolShape s;
-  const uint32_t w = rank == 3 ? 0 : 1, axes = w + 1;  // the place of w among the spatial axes, and their number
+  const uint32_t axes = rank - 2;
   const auto at = [&](const char* name, uint32_t i, int64_t absent) { return attributes.IntAt(p + name, i, absent); };
-  s.kernel_w = at("kernel_shape", w, 1), s.stride_w = at("strides", w, 1), s.dilation_w = at("dilations", w, 1);
-  s.pad_left = at("pads", w, 0), s.pad_right = at("pads", axes + w, 0);
-  if (axes == 2) {
-    s.kernel_h = at("kernel_shape", 0, 1), s.stride_h = at("strides", 0, 1), s.dilation_h = at("dilations", 0, 1);
-    s.pad_top = at("pads", 0, 0), s.pad_bottom = at("pads", axes, 0);
-  }
+  // The axis that is `from_last` before the last one, where there is one.
+  const auto read = [&](uint32_t from_last, int64_t& kernel, int64_t& stride, int64_t& dilation, int64_t& before,
+                        int64_t& behind) {
+    if (from_last >= axes) return;
+    const uint32_t i = axes - 1 - from_last;
+    kernel = at("kernel_shape", i, 1), stride = at("strides", i, 1), dilation = at("dilations", i, 1);
+    before = at("pads", i, 0), behind = at("pads", axes + i, 0);
+  };
+  read(0, s.kernel_w, s.stride_w, s.dilation_w, s.pad_left, s.pad_right);
+  read(1, s.kernel_h, s.stride_h, s.dilation_h, s.pad_top, s.pad_bottom);
+  read(2, s.kernel_d, s.stride_d, s.dilation_d, s.pad_front, s.pad_back);
   s.count_padding = attributes.Int(p + "count_include_pad", 0) != 0;
   return s;
 }
@@ -30,26 +34,30 @@ bool SupportsPool(const sdk::Query& query, bool fused, sdk::Value images, sdk::R
   const sdk::Attributes a = query.attributes();
   if (images.dtype() != TENON_DTYPE_F32)
     return reason.No("The data is ", sdk::DTypeName(images.dtype()), "; this kernel takes f32.");
-  if (images.rank() != 4 && images.rank() != 3)
-    return reason.No("The rank is ", images.rank(), "; this kernel pools lines and images (rank 3 and 4).");
+  if (images.rank() < 3 || images.rank() > 5)
+    return reason.No("The rank is ", images.rank(), "; this kernel pools lines, images and volumes (rank 3 to 5).");
   const std::string_view mode = a.String(p + "auto_pad", "NOTSET");
   if (mode != "NOTSET") return reason.No("auto_pad is ", mode, "; this kernel takes explicit pads.");
   if (a.Int(p + "storage_order", 0) != 0) return reason.No("storage_order is 1; this kernel takes 0.");
-  const int64_t window = a.IntAt(p + "kernel_shape", 0, 1) * a.IntAt(p + "kernel_shape", 1, 1);
+  int64_t window = 1;
+  for (uint32_t i = 0; i + 2 < images.rank(); ++i) window *= a.IntAt(p + "kernel_shape", i, 1);
   if (window > 255) return reason.No("The window has ", window, " positions; this kernel takes up to 255.");
   return true;
 }
 
 void SetSizes(PoolShape& s, sdk::Dims x, sdk::Dims y) {
-  const bool line = x.size() == 3;
-  s.n = x[0], s.c = x[1], s.h = line ? 1 : x[2], s.w = x[line ? 2 : 3];
-  s.out_h = line ? 1 : y[2], s.out_w = y[line ? 2 : 3];
+  const uint32_t rank = x.size();
+  s.n = x[0], s.c = x[1], s.w = x[rank - 1], s.out_w = y[rank - 1];
+  s.h = rank > 3 ? x[rank - 2] : 1, s.out_h = rank > 3 ? y[rank - 2] : 1;
+  s.d = rank > 4 ? x[2] : 1, s.out_d = rank > 4 ? y[2] : 1;
 }
 
 Strides4 StridesOf(sdk::Value value) {
   const sdk::Dims d = value.dims();
-  if (d.size() == 3) return NchwStrides(d[1], 1, d[2]);
-  return value.layout() == kNhwc ? NhwcStrides(d[1], d[2], d[3]) : NchwStrides(d[1], d[2], d[3]);
+  if (value.layout() == kNhwc) return NhwcStrides(d[1], d[2], d[3]);
+  int64_t rows = 1;
+  for (uint32_t axis = 2; axis + 1 < d.size(); ++axis) rows *= d[axis];
+  return NchwStrides(d[1], rows, d[d.size() - 1]);
 }
 
 // Calls emit(layout) for each layout that these images can have.
@@ -59,10 +67,10 @@ void ForLayouts(sdk::Value images, const Fn& emit) {
   if (images.rank() == 4) emit(uint32_t{kNhwc});
 }
 
-// Nanoseconds: channel-last pools take whole vectors, others single elements.
+// Nanoseconds: vectors of channels need no shuffling.
 double PoolCost(sdk::Value value, uint32_t layout) {
   const double elements = value.dims().Known() ? static_cast<double>(value.elements()) : 1000;
-  return elements * (layout == kNhwc ? 0.2 : 1.5);
+  return elements * (layout == kNhwc ? 0.2 : 0.5);
 }
 
 class MaxPoolKernel : public CpuKernel {
@@ -108,14 +116,17 @@ class MaxPoolKernel : public CpuKernel {
     const PoolShape& s = a.shape;
     for (int64_t n = 0; n < s.n; ++n)
       for (int64_t c = 0; c < s.c; ++c)
-        for (int64_t oh = 0; oh < s.out_h; ++oh)
-          for (int64_t ow = 0; ow < s.out_w; ++ow) {
-            const int64_t winner =
-                a.winners[n * a.y_strides.n + c * a.y_strides.c + oh * a.y_strides.h + ow * a.y_strides.w];
-            const int64_t h = oh * s.stride_h - s.pad_top + winner / s.kernel_w * s.dilation_h;
-            const int64_t w = ow * s.stride_w - s.pad_left + winner % s.kernel_w * s.dilation_w;
-            *indices++ = winner == 255 ? -1 : ((n * s.c + c) * s.h + h) * s.w + w;
-          }
+        for (int64_t od = 0; od < s.out_d; ++od)
+          for (int64_t oh = 0; oh < s.out_h; ++oh)
+            for (int64_t ow = 0; ow < s.out_w; ++ow) {
+              const int64_t row = (od * s.out_h + oh) * a.y_strides.h;
+              const int64_t winner = a.winners[n * a.y_strides.n + c * a.y_strides.c + row + ow * a.y_strides.w];
+              const int64_t slice = winner / s.kernel_w;
+              const int64_t d = od * s.stride_d - s.pad_front + slice / s.kernel_h * s.dilation_d;
+              const int64_t h = oh * s.stride_h - s.pad_top + slice % s.kernel_h * s.dilation_h;
+              const int64_t w = ow * s.stride_w - s.pad_left + winner % s.kernel_w * s.dilation_w;
+              *indices++ = winner == 255 ? -1 : (((n * s.c + c) * s.d + d) * s.h + h) * s.w + w;
+            }
   }
 
   bool fused_ = false;
@@ -208,7 +219,8 @@ class AveragePoolKernel : public CpuKernel {
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
     const sdk::Value x = args.input(0), y = args.output(0);
     SetSizes(args_.shape, gradient_ ? y.dims() : x.dims(), gradient_ ? x.dims() : y.dims());
-    if (global_) args_.shape.kernel_h = args_.shape.h, args_.shape.kernel_w = args_.shape.w;
+    PoolShape& s = args_.shape;
+    if (global_) s.kernel_d = s.d, s.kernel_h = s.h, s.kernel_w = s.w;
     args_.x_strides = StridesOf(x);
     args_.y_strides = StridesOf(y);
     SetThreads(args);
@@ -219,7 +231,10 @@ class AveragePoolKernel : public CpuKernel {
     a.x = call.in<float>(0);
     a.y = call.out<float>(0);
     KernelPool pool(host(), error, threads_);
-    if (gradient_)
+    const PoolShape& s = a.shape;
+    if (global_ && a.x_strides.w == 1)
+      routines().f32.reduce({ReduceOp::kMean, 1, 1, s.n * s.c, s.d * s.h * s.w, a.x, a.y}, pool.parallel());
+    else if (gradient_)
       routines().average_pool_grad(a, pool.parallel());
     else
       routines().average_pool(a, pool.parallel());

@@ -1,5 +1,5 @@
-// ReduceSum, ReduceMean and ReduceMax over up to two blocks of neighbouring axes.
-#include "plugins/device_cpu/kernels/support.h"
+// Reductions over up to two blocks of neighbouring axes.
+#include "plugins/device_cpu/kernels/channel_last.h"
 
 namespace tenon::cpu {
 namespace {
@@ -72,6 +72,24 @@ bool Groups(sdk::Dims dims, uint64_t axes, ReduceArgsOf<T>& p) {
   return true;
 }
 
+struct ReduceName {
+  std::string_view op_type;
+  ReduceOp op;
+};
+constexpr ReduceName kNames[] = {{"ReduceSum", ReduceOp::kSum}, {"ReduceMean", ReduceOp::kMean},
+                                 {"ReduceMax", ReduceOp::kMax}, {"ReduceMin", ReduceOp::kMin},
+                                 {"ReduceL2", ReduceOp::kL2},   {"ReduceSumSquare", ReduceOp::kSumSquare}};
+
+constexpr ReduceName kLogSumExp = {"ReduceLogSumExp", ReduceOp::kLogSumExp};
+
+ReduceOp OpOf(const sdk::Query& query) {
+  for (const ReduceName& name : kNames)
+    if (name.op_type == query.op_type()) return name.op;
+  return kLogSumExp.op;
+}
+
+constexpr uint64_t kSpatial = Bit(2) | Bit(3);  // axes of images
+
 template <class T>
 class ReduceKernel : public CpuKernel {
  public:
@@ -82,18 +100,37 @@ class ReduceKernel : public CpuKernel {
     // Unknown sizes count as larger than 1, which only makes more groups.
     ReduceArgsOf<T> p;
     if (!Groups(query.input(0).dims(), axes, p)) return reason.No("The axes form more than two blocks.");
+    if (OpOf(query) == ReduceOp::kLogSumExp && p.r0 > 1 && p.r1 > 1)
+      return reason.No("The axes form two blocks; this kernel takes logarithms over one.");
     return true;
+  }
+  // Of channel-last images, too, where the result has nothing but samples and channels.
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    const sdk::Value x = query.input(0);
+    const double cost = 0.2 * (x.dims().Known() ? static_cast<double>(x.elements()) : 1000);
+    uint64_t axes = 0;
+    const bool image = ReducedAxes(query, axes) && x.rank() == 4 && (axes & kSpatial) == kSpatial;
+    for (const uint32_t layout : {0u, uint32_t{kNhwc}}) {
+      if (layout != 0 && !image) continue;
+      const uint32_t inputs[] = {layout, 0}, output = 0;
+      emitter.Emit(cost, inputs, query.input_count(), &output, 1);
+    }
   }
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
-    args_.op = query.op_type() == "ReduceMean"  ? ReduceOp::kMean
-               : query.op_type() == "ReduceMax" ? ReduceOp::kMax
-                                                : ReduceOp::kSum;
+    args_.op = OpOf(query);
     ReducedAxes(query, axes_);
     return TENON_OK;
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
-    Groups(args.input(0).dims(), axes_, args_);
+    const sdk::Dims x = args.input(0).dims();
+    if (args.input(0).layout() == kNhwc) {  // axes in the order of memory
+      uint64_t places = 0;
+      for (uint32_t axis = 0; axis < 4; ++axis) places |= (axes_ >> axis & 1) != 0 ? Bit(kChannelLastPlace[axis]) : 0;
+      Groups<T>(ChannelLastDims(x), places, args_);
+    } else {
+      Groups(x, axes_, args_);
+    }
     SetThreads(args);
     return TENON_OK;
   }
@@ -114,8 +151,8 @@ class ReduceKernel : public CpuKernel {
 }  // namespace
 
 void AddReduceKernels(KernelList& kernels) {
-  for (const std::string_view op_type : {"ReduceSum", "ReduceMean", "ReduceMax"})
-    AddOfBoth<ReduceKernel>(kernels, "", op_type, "reduce_bf16");
+  for (const ReduceName& name : kNames) AddOfBoth<ReduceKernel>(kernels, "", name.op_type, "reduce_bf16");
+  kernels.push_back(Def<ReduceKernel<float>>("", kLogSumExp.op_type, "reduce"));
 }
 
 }  // namespace tenon::cpu

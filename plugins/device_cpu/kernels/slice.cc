@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plugins/device_cpu/kernels/channel_last.h"
 #include "plugins/device_cpu/kernels/strided.h"
 
 namespace tenon::cpu {
@@ -11,7 +12,36 @@ namespace {
 // The part of a tensor of extents `extents` that bounds name: inputs 1 (starts), 3 (axes) and 4 (steps) of both operators.
 class SliceView {
  public:
-  void Plan(sdk::Dims whole, sdk::Dims part, uint32_t dtype) {
+  void Plan(sdk::Value whole, sdk::Value part) {
+    channel_last_ = whole.layout() == kNhwc;
+    if (channel_last_)
+      PlanInMemory(ChannelLastDims(whole.dims()), ChannelLastDims(part.dims()), whole.dtype());
+    else
+      PlanInMemory(whole.dims(), part.dims(), whole.dtype());
+  }
+
+  int64_t whole_bytes() const { return elements_ * view_.element_bytes; }
+  bool empty() const { return std::count(view_.dims, view_.dims + view_.rank, int64_t{0}) > 0; }
+
+  // `offset` is in bytes. Requires that the view is not empty.
+  StridedCopyArgs At(const sdk::Call& call, int64_t& offset) const {
+    StridedCopyArgs p = view_;
+    offset = 0;
+    const int64_t count = call.input(1).elements();
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t given = call.has_input(3) ? Value(call, 3, i) : i, named = given < 0 ? given + p.rank : given;
+      const int64_t axis = channel_last_ ? kChannelLastPlace[named] : named;
+      const int64_t step = call.has_input(4) ? Value(call, 4, i) : 1;
+      offset += Start(Value(call, 1, i), step, extents_[axis]) * p.strides[axis] * p.element_bytes;
+      // A step that takes one element has no stride, and may be too large to be one.
+      p.strides[axis] = p.dims[axis] > 1 ? p.strides[axis] * step : 0;
+    }
+    Collapse(p);
+    return p;
+  }
+
+ private:
+  void PlanInMemory(sdk::Dims whole, sdk::Dims part, uint32_t dtype) {
     view_ = {};
     view_.element_bytes = BytesOf(dtype);
     view_.rank = static_cast<int>(part.size());
@@ -24,26 +54,6 @@ class SliceView {
     }
   }
 
-  int64_t whole_bytes() const { return elements_ * view_.element_bytes; }
-  bool empty() const { return std::count(view_.dims, view_.dims + view_.rank, int64_t{0}) > 0; }
-
-  // `offset` is in bytes. Requires that the view is not empty.
-  StridedCopyArgs At(const sdk::Call& call, int64_t& offset) const {
-    StridedCopyArgs p = view_;
-    offset = 0;
-    const int64_t count = call.input(1).elements();
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t given = call.has_input(3) ? Value(call, 3, i) : i, axis = given < 0 ? given + p.rank : given;
-      const int64_t step = call.has_input(4) ? Value(call, 4, i) : 1;
-      offset += Start(Value(call, 1, i), step, extents_[axis]) * p.strides[axis] * p.element_bytes;
-      // A step that takes one element has no stride, and may be too large to be one.
-      p.strides[axis] = p.dims[axis] > 1 ? p.strides[axis] * step : 0;
-    }
-    Collapse(p);
-    return p;
-  }
-
- private:
   static int64_t Value(const sdk::Call& call, uint32_t input, int64_t i) {
     return call.input(input).dtype() == TENON_DTYPE_I32 ? int64_t{call.in<int32_t>(input)[i]}
                                                         : call.in<int64_t>(input)[i];
@@ -57,7 +67,12 @@ class SliceView {
   StridedCopyArgs view_;
   int64_t extents_[StridedCopyArgs::kMaxRank] = {};
   int64_t elements_ = 0;
+  bool channel_last_ = false;
 };
+
+void EmitSliceLayouts(const sdk::Query& query, sdk::Value part, sdk::LayoutEmitter& emitter) {
+  EmitSharedLayouts(query, 1, 0.2 * (part.dims().Known() ? static_cast<double>(part.elements()) : 1000), emitter);
+}
 
 bool Fits(const sdk::Query& query, sdk::Reason& reason) {
   if (query.input_count() < 3) return reason.No("The bounds are attributes; this kernel takes inputs.");
@@ -69,8 +84,11 @@ bool Fits(const sdk::Query& query, sdk::Reason& reason) {
 class SliceKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return Fits(query, reason); }
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    EmitSliceLayouts(query, query.output(0), emitter);
+  }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
-    view_.Plan(args.input(0).dims(), args.output(0).dims(), args.input(0).dtype());
+    view_.Plan(args.input(0), args.output(0));
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error&) const {
@@ -91,8 +109,11 @@ class SliceKernel : public CpuKernel {
 class SliceGradKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) { return Fits(query, reason); }
+  static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
+    EmitSliceLayouts(query, query.output(0), emitter);
+  }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
-    view_.Plan(args.output(0).dims(), args.input(0).dims(), args.input(0).dtype());
+    view_.Plan(args.output(0), args.input(0));
     return TENON_OK;
   }
   int32_t Execute(const sdk::Call& call, sdk::Error&) const {

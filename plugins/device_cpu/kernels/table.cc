@@ -42,6 +42,10 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddArgBestKernels(list);
     AddTopKKernels(list);
     AddCumSumKernels(list);
+    AddTileGradKernels(list);
+    AddPowerKernels(list);
+    AddBestGradKernels(list);
+    AddCompareKernels(list);
     AddGatherKernels(list);
     AddDropoutKernels(list);
     AddWidenedKernels(list);

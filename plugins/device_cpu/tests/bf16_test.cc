@@ -87,9 +87,10 @@ TEST(Bf16, ElementsOfTwoOperands) {
 }
 
 TEST(Bf16, Reductions) {
-  const int64_t sizes[][4] = {{1, 7, 19, 1}, {5, 1, 1, 43}, {3, 4, 18, 1}, {2, 3, 5, 9}, {1, 5000, 3, 1}};
+  const int64_t sizes[][4] = {{1, 7, 19, 1}, {5, 1, 1, 43},   {3, 4, 18, 1},
+                              {2, 3, 5, 9},  {1, 5000, 3, 1}, {37, 1, 1, 3}};
   for (const Routines* r : AllRoutines())
-    for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax})
+    for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kL2})
       for (const auto& s : sizes)
         for (const bool special : {false, true}) {
           const Numbers x = Make(s[0] * s[1] * s[2] * s[3], 1, special);

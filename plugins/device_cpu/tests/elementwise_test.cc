@@ -37,6 +37,18 @@ double Exact(UnaryOp op, double x) {
       return x / (1 + std::exp(-double{0.1f} * x));
     case UnaryOp::kErf:
       return std::erf(x);
+    case UnaryOp::kSin:
+      return std::sin(x);
+    case UnaryOp::kCos:
+      return std::cos(x);
+    case UnaryOp::kFloor:
+      return std::floor(x);
+    case UnaryOp::kCeil:
+      return std::ceil(x);
+    case UnaryOp::kRound:
+      return std::nearbyint(x);  // halves to even
+    case UnaryOp::kSign:
+      return x > 0 ? 1 : x < 0 ? -1 : 0;
     case UnaryOp::kClip:
       return std::min<double>(0.25f, std::max<double>(0.1f, x));
   }
@@ -47,7 +59,8 @@ constexpr UnaryOp kAllUnary[] = {UnaryOp::kRelu,      UnaryOp::kLeakyRelu,  Unar
                                  UnaryOp::kExp,       UnaryOp::kLog,        UnaryOp::kSqrt,    UnaryOp::kNeg,
                                  UnaryOp::kAbs,       UnaryOp::kReciprocal, UnaryOp::kElu,     UnaryOp::kHardSigmoid,
                                  UnaryOp::kHardSwish, UnaryOp::kSoftplus,   UnaryOp::kSwish,   UnaryOp::kErf,
-                                 UnaryOp::kClip};
+                                 UnaryOp::kSin,       UnaryOp::kCos,        UnaryOp::kFloor,   UnaryOp::kCeil,
+                                 UnaryOp::kRound,     UnaryOp::kSign,       UnaryOp::kClip};
 
 TEST(Unary, FewUlpsFromDoublePrecision) {
   for (const Routines* r : AllRoutines())
@@ -64,7 +77,8 @@ TEST(Unary, FewUlpsFromDoublePrecision) {
           // HardSigmoid takes the difference of two numbers; erf has a longer formula; exp magnifies the rounding of
           // Swish's alpha * x.
           const bool longer = op == UnaryOp::kErf || op == UnaryOp::kSwish;
-          const double share = longer ? 1e-6 : 4e-7, slack = op == UnaryOp::kHardSigmoid ? 3e-8 : 1e-37;
+          const bool waves = op == UnaryOp::kSin || op == UnaryOp::kCos;  // their zeros lie between floats
+          const double share = longer ? 1e-6 : 4e-7, slack = op == UnaryOp::kHardSigmoid ? 3e-8 : waves ? 1e-7 : 1e-37;
           ASSERT_NEAR(y[i], want, share * std::abs(want) + slack)
               << r->isa << " op " << static_cast<int>(op) << " of " << x[i];
         }
@@ -100,6 +114,17 @@ TEST(Unary, SpecialValues) {
     EXPECT_EQ(apply(UnaryOp::kHardSwish, -inf), 0.0f);
     EXPECT_EQ(apply(UnaryOp::kSoftplus, inf), inf);
     EXPECT_EQ(apply(UnaryOp::kSoftplus, -inf), 0.0f);
+    EXPECT_NEAR(apply(UnaryOp::kSin, 1e6f), std::sin(1e6), 1e-7);
+    EXPECT_NEAR(apply(UnaryOp::kCos, -3e9f), std::cos(-3e9), 1e-7);
+    EXPECT_TRUE(std::signbit(apply(UnaryOp::kSin, -0.0f)));
+    EXPECT_EQ(apply(UnaryOp::kRound, 2.5f), 2.0f);
+    EXPECT_EQ(apply(UnaryOp::kRound, -1.5f), -2.0f);
+    EXPECT_EQ(apply(UnaryOp::kFloor, -0.25f), -1.0f);
+    EXPECT_TRUE(std::signbit(apply(UnaryOp::kCeil, -0.25f)));
+    for (const UnaryOp op : {UnaryOp::kFloor, UnaryOp::kCeil, UnaryOp::kRound})
+      for (const float whole : {-inf, -3e9f, 16777217.0f, inf}) EXPECT_EQ(apply(op, whole), whole);
+    EXPECT_EQ(apply(UnaryOp::kSign, 0.0f), 0.0f);
+    EXPECT_EQ(apply(UnaryOp::kSign, -inf), -1.0f);
     EXPECT_NEAR(apply(UnaryOp::kExp, -100.0f), 3.8e-44, 2e-45);
     EXPECT_NEAR(apply(UnaryOp::kLog, 1e-42f), std::log(double{1e-42f}), 1e-5);
   }
@@ -207,32 +232,117 @@ TEST(MaskGradient, ZeroesAndSums) {
   }
 }
 
+double Reduced(ReduceOp op, const std::vector<double>& x) {
+  double sum = 0, squares = 0, top = -INFINITY, least = INFINITY, powers = 0;
+  for (const double v : x) {
+    sum += v, squares += v * v, powers += std::exp(v);
+    top = std::max(top, v), least = std::min(least, v);
+  }
+  switch (op) {
+    case ReduceOp::kSum:
+      return sum;
+    case ReduceOp::kMean:
+      return sum / static_cast<double>(x.size());
+    case ReduceOp::kMax:
+      return top;
+    case ReduceOp::kMin:
+      return least;
+    case ReduceOp::kSumSquare:
+      return squares;
+    case ReduceOp::kL2:
+      return std::sqrt(squares);
+    case ReduceOp::kLogSumExp:
+      return std::log(powers);
+  }
+  return 0;
+}
+
+constexpr ReduceOp kAllReduce[] = {ReduceOp::kSum,       ReduceOp::kMean, ReduceOp::kMax,      ReduceOp::kMin,
+                                   ReduceOp::kSumSquare, ReduceOp::kL2,   ReduceOp::kLogSumExp};
+
 TEST(Reduce, AllFormsAgreeWithDoublePrecision) {
+  const int64_t sizes[][4] = {{1, 7, 19, 1},   {5, 1, 1, 43}, {3, 4, 18, 1}, {2, 3, 5, 9},
+                              {1, 5000, 3, 1}, {37, 1, 1, 3}, {5, 1, 7, 4},  {33, 1, 1, 16}};
   for (const Routines* r : AllRoutines())
-    for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMax})
-      for (int form = 0; form < 5; ++form) {
-        const int64_t sizes[][4] = {{1, 7, 19, 1}, {5, 1, 1, 43}, {3, 4, 18, 1}, {2, 3, 5, 9}, {1, 5000, 3, 1}};
-        ReduceArgs p;
-        p.op = op, p.k0 = sizes[form][0], p.r0 = sizes[form][1], p.k1 = sizes[form][2], p.r1 = sizes[form][3];
-        const auto x = Random(p.k0 * p.r0 * p.k1 * p.r1, 1);
-        Array<float> y(p.k0 * p.k1);
-        p.x = x.get(), p.y = y.get();
-        r->f32.reduce(p, Threads(2));
-        for (int64_t a = 0; a < p.k0; ++a)
-          for (int64_t b = 0; b < p.k1; ++b) {
-            double sum = 0, top = -INFINITY;
-            for (int64_t i = 0; i < p.r0; ++i)
-              for (int64_t j = 0; j < p.r1; ++j) {
-                const double v = x[((a * p.r0 + i) * p.k1 + b) * p.r1 + j];
-                sum += v;
-                top = std::max(top, v);
-              }
-            const double want = op == ReduceOp::kSum   ? sum
-                                : op == ReduceOp::kMax ? top
-                                                       : sum / static_cast<double>(p.r0 * p.r1);
-            ASSERT_NEAR(y[a * p.k1 + b], want, 1e-4 * (op == ReduceOp::kSum ? 1 : 0.01)) << r->isa << form;
+    for (const ReduceOp op : kAllReduce)
+      for (const auto& [k0, r0, k1, r1] : sizes) {
+        if (op == ReduceOp::kLogSumExp && r0 > 1 && r1 > 1) continue;
+        const auto x = Random(k0 * r0 * k1 * r1, 1);
+        Array<float> y(k0 * k1);
+        r->f32.reduce({op, k0, r0, k1, r1, x.get(), y.get()}, Threads(2));
+        for (int64_t a = 0; a < k0; ++a)
+          for (int64_t b = 0; b < k1; ++b) {
+            std::vector<double> terms;
+            for (int64_t i = 0; i < r0; ++i)
+              for (int64_t j = 0; j < r1; ++j) terms.push_back(x[((a * r0 + i) * k1 + b) * r1 + j]);
+            const double want = Reduced(op, terms),
+                         sums = op == ReduceOp::kSum || op == ReduceOp::kSumSquare ? 1e-4 : 2e-6;
+            ASSERT_NEAR(y[a * k1 + b], want, sums) << r->isa << " op " << static_cast<int>(op) << " r1 " << r1;
           }
       }
+}
+
+// The greatest and least are taken with NaN above both; logarithms of nothing but zeros, and with an infinity.
+TEST(Reduce, SpecialValues) {
+  const float inf = INFINITY;
+  for (const Routines* r : AllRoutines())
+    for (const bool run : {false, true}) {
+      const auto of = [&](ReduceOp op, std::vector<float> x) {
+        float y = 0;
+        const auto n = static_cast<int64_t>(x.size());
+        r->f32.reduce({op, 1, run ? 1 : n, 1, run ? n : 1, x.data(), &y}, {});
+        return y;
+      };
+      for (const ReduceOp op : {ReduceOp::kMax, ReduceOp::kMin}) {
+        EXPECT_TRUE(std::isnan(of(op, {1, NAN, 3}))) << r->isa;
+        EXPECT_TRUE(std::isnan(of(op, std::vector<float>(40, NAN)))) << r->isa;
+      }
+      EXPECT_EQ(of(ReduceOp::kMin, {inf, inf}), inf) << r->isa;
+      EXPECT_EQ(of(ReduceOp::kLogSumExp, {-inf, -inf}), -inf) << r->isa;
+      EXPECT_EQ(of(ReduceOp::kLogSumExp, {inf, 1}), inf) << r->isa;
+      EXPECT_NEAR(of(ReduceOp::kLogSumExp, {1000, 1000}), 1000 + std::log(2.0), 1e-4) << r->isa;
+    }
+}
+
+// Bases and exponents of every kind, each with each: the C library's pow in double is the standard.
+TEST(Power, AgreesWithDoublePrecision) {
+  std::vector<float> numbers = {0.0f,  -0.0f,       1,          -1,          2,        -2,        3,      -3,    0.5f,
+                                -0.5f, 1e-3f,       -1e-3f,     1.5f,        -1.5f,    7.25f,     1e-41f, 1e10f, -1e10f,
+                                3e38f, 16777217.0f, 1.0000001f, 0.99999994f, INFINITY, -INFINITY, NAN};
+  const auto more = Random(60, 3, -12, 12);
+  for (int64_t i = 0; i < 60; ++i) numbers.push_back(more[i]);
+  const auto n = static_cast<int64_t>(numbers.size());
+  for (const Routines* r : AllRoutines())
+    for (const bool rows : {false, true}) {  // the exponents as rows of one number, and lying side by side
+      Array<float> z(n * n), dx(n * n), dy(n * n);
+      const Array<float> dz(n * n, 2.0f);
+      BinaryArgs p;
+      p.rank = 2, p.dims[0] = p.dims[1] = n;
+      p.a_strides[0] = rows ? 0 : 1, p.a_strides[1] = rows ? 1 : 0;
+      p.b_strides[0] = rows ? 1 : 0, p.b_strides[1] = rows ? 0 : 1;
+      p.a = p.b = numbers.data(), p.out = z.get();
+      r->power(p, Threads(2));
+      r->power_grad({p, dz.get(), dx.get(), dy.get()}, Threads(2));
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j) {
+          const double x = numbers[static_cast<size_t>(rows ? j : i)], y = numbers[static_cast<size_t>(rows ? i : j)];
+          const auto near = [&](float got, double want, double share) {
+            const auto rounded = static_cast<float>(want);
+            const bool same = std::isnan(want) ? std::isnan(got) : !std::isfinite(rounded) ? got == rounded : false;
+            return same || std::abs(got - want) <= share * std::abs(want) + 1e-44;
+          };
+          ASSERT_TRUE(near(z[i * n + j], std::pow(x, y), 3e-7))
+              << r->isa << ' ' << x << '^' << y << ' ' << z[i * n + j];
+          ASSERT_TRUE(std::isnan(z[i * n + j]) || std::signbit(z[i * n + j]) == std::signbit(std::pow(x, y)))
+              << r->isa << ' ' << x << '^' << y;
+          if (!std::isfinite(x) || !std::isfinite(y) || std::abs(y) > 1e6 || std::abs(x) < 1e-38) continue;
+          const double power = std::pow(x, y), slope = y == 0 ? 0 : y * std::pow(x, y - 1);
+          if (std::abs(slope) < 1e37 && std::abs(slope) > 1e-36)
+            ASSERT_TRUE(near(dx[i * n + j], 2 * slope, 1e-6)) << r->isa << ' ' << x << '^' << y << ' ' << dx[i * n + j];
+          if (std::abs(power) < 1e35 && std::abs(power) > 1e-35)
+            ASSERT_TRUE(near(dy[i * n + j], 2 * power * std::log(x), 1e-6)) << r->isa << ' ' << x << '^' << y;
+        }
+    }
 }
 
 TEST(Transpose, EveryElementFindsItsPlace) {
