@@ -1,6 +1,8 @@
 // Gradients, optimisers and what else a training step has beside its forward pass, through the kernels of a plugin.
 // Expected: the reference kernels of the same operators in double precision, whose values and gradients tests/ops compares
 // with outside sources and finite differences.
+#include <tuple>
+
 #include <gtest/gtest.h>
 
 #include "tests/plugins/compare.h"
@@ -144,6 +146,95 @@ TEST(TrainingKernels, ManyOfTheBest) {
     for (const std::int64_t largest : {0, 1})
       Check("TopK", {{"axis", std::int64_t{1}}, {"largest", largest}},
             {Random({3, 100, 2}, -1, 1, 1), I64({1}, {count})}, 2, "", false);
+  }
+}
+
+TEST(TrainingKernels, PowerGradient) {
+  for (const Shape& exponent : {Shape{}, Shape{1}, Shape{21}, Shape{18, 1}, kMatrix})
+    Check("PowGrad", {}, {Random(kMatrix, -1, 1, 1), Random(kMatrix, 0.2, 3, 2), Random(exponent, -2, 3, 3)}, 2);
+  for (const double exponent : {2.0, 3.0, 0.5, -1.0, 0.0, 1.0})
+    Check("PowGrad", {}, {Random({2, 3, 4, 5}, -1, 1, 1), Random({2, 3, 4, 5}, 0.2, 3, 2), F32({}, {exponent})}, 1);
+}
+
+// Whole numbers from -2 to 2, so that many are equal.
+Tensor Whole(const Shape& shape, std::uint64_t seed) {
+  return Cast(Cast(Random(shape, -3, 3, seed), DType::kI32), DType::kF32);
+}
+
+TEST(TrainingKernels, GradientsOfTheBest) {
+  const Shape shape{3, 4, 50};
+  const Tensor a = Whole(shape, 1), b = Whole(shape, 2), dy = Random(shape, -1, 1, 3);
+  for (const bool one : {false, true}) {
+    const Tensor other = one ? F32({1}, {1}) : b;
+    Tensor best = Whole(shape, 1);
+    for (std::int64_t i = 0; i < shape.elements(); ++i)
+      best.data<float>()[i] = std::max(a.data<float>()[i], other.data<float>()[one ? 0 : i]);
+    Check("MaxGrad", {}, {dy, best, a, other}, 2);
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    Shape kept = shape;
+    kept.set_dim(axis, 1);
+    Check("ReduceMaxGrad", {},
+          {Random(kept, -1, 1, 4), a, F32(kept, std::vector<double>(static_cast<std::size_t>(kept.elements()), 2))}, 1);
+  }
+}
+
+TEST(TrainingKernels, TileGradient) {
+  const auto check = [](const Ints& x, const Ints& repeats) {
+    Ints y = x;
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] *= repeats[i];
+    const auto rank = static_cast<std::int64_t>(x.size());
+    Check("TileGrad", {{"x_shape", x}}, {Random(Shape::Make(y).value(), -1, 1, 1), I64({rank}, repeats)}, 1);
+  };
+  check({4, 6}, {1, 3});
+  check({4, 6}, {5, 1});
+  check({4, 6}, {2, 3});
+  check({5, 1, 3}, {2, 4, 1});
+  check({2, 3, 4, 5}, {1, 2, 2, 3});
+  check({7}, {1});
+  check({2, 0}, {2, 2});
+}
+
+TEST(TrainingKernels, PoolsOfVolumesAndLines) {
+  const Attributes volume = {
+      {"kernel_shape", Ints{2, 3, 3}}, {"strides", Ints{2, 2, 1}}, {"pads", Ints{0, 1, 1, 1, 1, 1}}};
+  const Attributes line = {{"kernel_shape", Ints{4}}, {"strides", Ints{4}}};
+  for (const auto& [attrs, x, y] : {std::tuple(volume, Shape{2, 3, 5, 7, 20}, Shape{2, 3, 3, 4, 20}),
+                                    std::tuple(line, Shape{2, 3, 90}, Shape{2, 3, 22})}) {
+    Check("MaxPool", attrs, {Random(x, -1, 1, 1)}, 2, "", false);
+    Check("AveragePool", attrs, {Random(x, -1, 1, 2)}, 1, "");
+    Check("GlobalAveragePool", {}, {Random(x, -1, 1, 3)}, 1, "");
+    Attributes grad = attrs;
+    grad.Set("x_shape", Ints(x.dims().begin(), x.dims().end()));
+    Check("AveragePoolGrad", grad, {Random(y, -1, 1, 4)}, 1);
+  }
+}
+
+// What reads and writes images in each layout: pieces, parts, values per channel and sums.
+TEST(TrainingKernels, ImagesInEveryLayout) {
+  const Shape shape{2, 6, 3, 5};
+  const Tensor x = Random(shape, -1, 1, 1);
+  for (const std::int64_t axis : {0, 1, 2, -1}) {
+    Check("Concat", {{"axis", axis}}, {x, Random(shape, -1, 1, 2)}, 1, "");
+    for (const std::int64_t step : {1, 2}) {
+      const std::vector<Tensor> bounds = {I64({1}, {1}), I64({1}, {100}), I64({1}, {axis}), I64({1}, {step})};
+      std::vector<Tensor> inputs = {x};
+      inputs.insert(inputs.end(), bounds.begin(), bounds.end());
+      const auto y = CompareWithReference({"", "Slice", 0, {}, inputs, 1, {}}, 0, "Slice");
+      ASSERT_EQ(y.size(), 1u);
+      inputs[0] = y[0];
+      Check("SliceGrad", {{"x_shape", Ints{2, 6, 3, 5}}}, inputs, 1);
+    }
+  }
+  Check("Split", {{"axis", std::int64_t{1}}, {"num_outputs", std::int64_t{2}}}, {x}, 2, "");
+  for (const Shape& channel : {Shape{2, 6, 1, 1}, Shape{6, 1, 1}, Shape{2, 1, 1, 1}, Shape{1}, Shape{}}) {
+    Check("Mul", {}, {x, Random(channel, -1, 1, 3)}, 1, "");
+    Check("Sub", {}, {Random(channel, -1, 1, 4), x}, 1, "");
+  }
+  for (const Ints& axes : {Ints{2, 3}, Ints{0, 2, 3}, Ints{0, 1, 2, 3}}) {
+    const Tensor list = I64({static_cast<std::int64_t>(axes.size())}, axes);
+    for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceSumSquare"})
+      Check(op, {}, {x, list}, 1, "");
   }
 }
 

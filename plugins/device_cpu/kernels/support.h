@@ -105,6 +105,8 @@ using KernelList = std::vector<tenon_kernel_def>;
 using FusedList = std::vector<tenon_fused_def>;
 void AddAllFiniteKernels(KernelList& kernels);
 void AddConvKernels(KernelList& kernels);
+void AddLinesConvKernels(KernelList& kernels);
+void AddBf16LinesConvKernels(KernelList& kernels);
 void AddOneDnnConvKernels(KernelList& kernels);
 void AddWinogradKernels(KernelList& kernels);
 void AddBf16ConvKernels(KernelList& kernels);

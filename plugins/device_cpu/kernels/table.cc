@@ -8,6 +8,8 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
   static const KernelList kernels = [] {
     KernelList list;
     AddWinogradKernels(list);
+    AddLinesConvKernels(list);
+    AddBf16LinesConvKernels(list);
     AddBf16ConvKernels(list);
 #if TENON_HAVE_ONEDNN
     AddOneDnnConvKernels(list);
