@@ -1,6 +1,7 @@
 #include "plugins/device_cpu/device.h"
 
-#include "plugins/device_cpu/kernels/support.h"
+#include "plugins/device_cpu/kernels/short_transpose.h"
+#include "plugins/device_cpu/kernels/strided.h"
 
 namespace tenon::cpu {
 namespace {
@@ -50,8 +51,9 @@ int32_t CpuDevice::FindLayout(std::string_view name, uint32_t& out, sdk::Error& 
 int32_t CpuDevice::Reorder(sdk::Tensor source, sdk::Tensor target, sdk::Stream* stream, sdk::Error& error) {
   const bool plain_source = source.layout() == TENON_LAYOUT_STRIDED && source.contiguous();
   const bool plain_target = target.layout() == TENON_LAYOUT_STRIDED && target.contiguous();
-  const bool images = source.rank() == 4 && source.dtype() == TENON_DTYPE_F32 && target.dtype() == TENON_DTYPE_F32 &&
-                      source.dims() == target.dims();
+  const bool shorts = BytesOf(source.dtype()) == 2;
+  const bool images = source.rank() == 4 && (shorts || source.dtype() == TENON_DTYPE_F32) &&
+                      target.dtype() == source.dtype() && source.dims() == target.dims();
   if (images && ((plain_source && target.layout() == kNhwc) || (source.layout() == kNhwc && plain_target))) {
     // Per image a matrix [c][h * w] becomes its transpose.
     const int64_t channels = source.dim(1), area = source.dim(2) * source.dim(3);
@@ -59,6 +61,10 @@ int32_t CpuDevice::Reorder(sdk::Tensor source, sdk::Tensor target, sdk::Stream* 
     t.batch = source.dim(0);
     t.rows = plain_source ? channels : area;
     t.columns = plain_source ? area : channels;
+    if (shorts) {
+      TransposeShorts(t.batch, t.rows, t.columns, source.data<const uint16_t>(), target.data<uint16_t>());
+      return TENON_OK;
+    }
     t.x = source.data<const float>();
     t.y = target.data<float>();
     KernelPool pool(host(), error);

@@ -195,6 +195,12 @@ TEST(TrainingKernels, TileGradient) {
   check({2, 0}, {2, 2});
 }
 
+TEST(TrainingKernels, Transpositions) {
+  const Tensor x = Random({3, 41, 5, 7}, -1, 1, 1);
+  for (const Ints& perm : {Ints{0, 2, 3, 1}, Ints{0, 3, 1, 2}, Ints{2, 3, 0, 1}, Ints{0, 2, 1, 3}, Ints{3, 2, 1, 0}})
+    Check("Transpose", {{"perm", perm}}, {x}, 1, "");
+}
+
 TEST(TrainingKernels, PoolsOfVolumesAndLines) {
   const Attributes volume = {
       {"kernel_shape", Ints{2, 3, 3}}, {"strides", Ints{2, 2, 1}}, {"pads", Ints{0, 1, 1, 1, 1, 1}}};

@@ -159,7 +159,7 @@ TENON_INLINE Vec Ceil(Vec x) {
 
 // sin(x + quarters * pi / 2). x = n pi / 2 + r with |r| <= pi / 4, then the polynomial of sine or cosine (Cephes).
 TENON_INLINE Vec SinOf(Vec x, int32_t quarters) {
-  const Vec n = Round(x * Set(0.636619772f));
+  const Vec n = Round(x * Set(0.636619772f)) + Zero();  // no -0, so that the sign of x stays
   Vec r = x - n * Set(1.5703125f);
   r = r - n * Set(4.837512969970703125e-4f);
   r = r - n * Set(7.54978995489188216e-8f);

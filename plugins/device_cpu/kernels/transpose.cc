@@ -1,7 +1,8 @@
-// Transpose: whole matrices of f32 at a time where the permutation exchanges two blocks of neighbouring axes; any other one,
+// Transpose: whole matrices of elements of 16 bits or f32 at a time where the permutation exchanges two blocks of neighbouring axes; any other one,
 // and DepthToSpace and SpaceToDepth, element by element through strides.
 #include <vector>
 
+#include "plugins/device_cpu/kernels/short_transpose.h"
 #include "plugins/device_cpu/kernels/strided.h"
 
 namespace tenon::cpu {
@@ -11,8 +12,8 @@ class TransposeKernel : public CpuKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
     const sdk::Value x = query.input(0);
-    if (x.dtype() != TENON_DTYPE_F32)
-      return reason.No("The data is ", sdk::DTypeName(x.dtype()), "; this kernel takes f32.");
+    if (x.dtype() != TENON_DTYPE_F32 && BytesOf(x.dtype()) != 2)
+      return reason.No("The data is ", sdk::DTypeName(x.dtype()), "; this kernel takes f32 and elements of 16 bits.");
     uint32_t lead = 0, split = 0;
     return Blocks(query.attributes(), x.rank(), lead, split) ||
            reason.No("The permutation is not an exchange of two blocks of axes.");
@@ -23,6 +24,7 @@ class TransposeKernel : public CpuKernel {
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
     const sdk::Dims x = args.input(0).dims();
+    shorts_ = BytesOf(args.input(0).dtype()) == 2;
     args_ = {};
     args_.batch = args_.rows = args_.columns = 1;
     for (uint32_t axis = 0; axis < x.size(); ++axis) {
@@ -34,6 +36,10 @@ class TransposeKernel : public CpuKernel {
   }
   int32_t Execute(const sdk::Call& call, sdk::Error& error) const {
     TransposeArgs t = args_;
+    if (shorts_) {
+      TransposeShorts(t.batch, t.rows, t.columns, call.in<uint16_t>(0), call.out<uint16_t>(0));
+      return TENON_OK;
+    }
     t.x = call.in<float>(0);
     t.y = call.out<float>(0);
     KernelPool pool(host(), error, threads_);
@@ -58,6 +64,7 @@ class TransposeKernel : public CpuKernel {
   }
 
   uint32_t lead_ = 0, split_ = 0;
+  bool shorts_ = false;
   TransposeArgs args_;
 };
 
