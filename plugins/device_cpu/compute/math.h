@@ -159,7 +159,7 @@ TENON_INLINE Vec Ceil(Vec x) {
 
 // sin(x + quarters * pi / 2). x = n pi / 2 + r with |r| <= pi / 4, then the polynomial of sine or cosine (Cephes).
 TENON_INLINE Vec SinOf(Vec x, int32_t quarters) {
-  const Vec n = Round(x * Set(0.636619772f)) + Zero();  // no -0, so that the sign of x stays
+  const Vec n = Round(x * Set(0.636619772f));
   Vec r = x - n * Set(1.5703125f);
   r = r - n * Set(4.837512969970703125e-4f);
   r = r - n * Set(7.54978995489188216e-8f);
@@ -175,7 +175,7 @@ TENON_INLINE Vec SinOf(Vec x, int32_t quarters) {
 // Beyond 8192 n pi / 2 needs more digits than the steps above have.
 TENON_INLINE bool AnyIsLarge(Vec x) { return Any(~(Abs(x) < Set(8192.0f))); }
 TENON_INLINE Vec Sin(Vec x) {
-  Vec y = SinOf(x, 0);
+  Vec y = Select(x == Zero(), x, SinOf(x, 0));  // the sign of 0 stays
   if (__builtin_expect(AnyIsLarge(x), 0)) {
     for (int i = 0; i < kLanes; ++i) y[i] = __builtin_sinf(x[i]);
   }
