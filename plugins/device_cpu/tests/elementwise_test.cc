@@ -337,8 +337,10 @@ TEST(Power, AgreesWithDoublePrecision) {
               << r->isa << ' ' << x << '^' << y;
           if (!std::isfinite(x) || !std::isfinite(y) || std::abs(y) > 1e6 || std::abs(x) < 1e-38) continue;
           const double power = std::pow(x, y), slope = y == 0 ? 0 : y * std::pow(x, y - 1);
+          const double less_one = 1e-6 + 1.2e-7 * std::abs(std::log(std::abs(x)));  // y - 1 is rounded
           if (std::abs(slope) < 1e37 && std::abs(slope) > 1e-36) {
-            ASSERT_TRUE(near(dx[i * n + j], 2 * slope, 1e-6)) << r->isa << ' ' << x << '^' << y << ' ' << dx[i * n + j];
+            ASSERT_TRUE(near(dx[i * n + j], 2 * slope, less_one))
+                << r->isa << ' ' << x << '^' << y << ' ' << dx[i * n + j];
           }
           if (std::abs(power) < 1e35 && std::abs(power) > 1e-35) {
             ASSERT_TRUE(near(dy[i * n + j], 2 * power * std::log(x), 1e-6)) << r->isa << ' ' << x << '^' << y;
