@@ -81,7 +81,7 @@ class MaxPoolKernel : public CpuKernel {
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     const bool indices = !IsFused(query) && query.has_output(1);
     ForLayouts(query.input(0), [&](uint32_t layout) {
-      const uint32_t outputs[] = {layout, 0};
+      const uint32_t outputs[] = {layout, indices ? 0 : layout};
       emitter.Emit(PoolCost(query.input(0), layout) + (indices ? PoolCost(query.output(0), 0) : 0), &layout, 1, outputs,
                    query.output_count());
     });
@@ -141,7 +141,7 @@ class FusedMaxPoolGrad : public CpuKernel {
   }
   static void Layouts(const sdk::Query& query, sdk::LayoutEmitter& emitter) {
     ForLayouts(query.output(0), [&](uint32_t layout) {
-      emitter.Emit(PoolCost(query.output(0), layout), {0, layout}, {layout});
+      emitter.Emit(PoolCost(query.output(0), layout), {layout, layout}, {layout});
     });
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
