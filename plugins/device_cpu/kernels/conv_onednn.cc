@@ -87,8 +87,10 @@ bool SupportsTypes(const sdk::Query& query, const Roles& roles, std::string_view
   if (first != TENON_DTYPE_BF16 || second != TENON_DTYPE_BF16)
     return reason.No("The inputs are ", sdk::DTypeName(first), " and ", sdk::DTypeName(second),
                      "; the library multiplies bf16 by bf16.");
-  return !Has(query, roles.bias) || At(query, roles.bias).dtype() == TENON_DTYPE_F32 ||
-         reason.No("The bias is ", sdk::DTypeName(At(query, roles.bias).dtype()), "; this kernel takes f32.");
+  if (!Has(query, roles.bias)) return true;
+  const uint32_t bias = At(query, roles.bias).dtype();
+  return bias == TENON_DTYPE_F32 || bias == TENON_DTYPE_BF16 ||
+         reason.No("The bias is ", sdk::DTypeName(bias), "; this kernel takes f32 and bf16.");
 }
 
 double ElementsOf(sdk::Value value) { return static_cast<double>(value.elements()); }
@@ -161,7 +163,7 @@ class OneDnnConv : public CpuKernel {
     problem_.x = List(x.dims()), problem_.weights = List(w.dims()), problem_.y = List(y.dims());
     problem_.x_type = TypeOf(x.dtype()), problem_.weights_type = TypeOf(w.dtype()), problem_.y_type = TypeOf(y.dtype());
     problem_.x_strides = StridesOf(x), problem_.y_strides = StridesOf(y);
-    problem_.bias = Has(args, roles_.bias);
+    if (Has(args, roles_.bias)) problem_.bias_type = TypeOf(At(args, roles_.bias).dtype());
     SetThreads(args);
     convolution_.emplace(onednn::Library::Get(routines().isa), problem_, static_cast<int>(threads_));
     result.Workspace(convolution_->workspace_bytes());
@@ -174,7 +176,7 @@ class OneDnnConv : public CpuKernel {
     operands.x = Pointer(call, roles_.x);
     operands.weights = Pointer(call, roles_.weights);
     operands.y = Pointer(call, roles_.y);
-    if (problem_.bias) operands.bias = Pointer(call, roles_.bias);
+    if (Has(call, roles_.bias)) operands.bias = Pointer(call, roles_.bias);
     convolution_->Execute(operands, call.workspace<char>());
     if (problem_.direction == Direction::kData && call.has_input(2))
       AddBias(call.in<float>(2), static_cast<float*>(operands.x));

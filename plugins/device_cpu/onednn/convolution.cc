@@ -104,7 +104,7 @@ Convolution::Convolution(const Library& library, const ConvProblem& p, int threa
   };
   const auto x = desc(p.x, p.x_type, ChannelLastStrides(p.x)), y = desc(p.y, p.y_type, ChannelLastStrides(p.y));
   const auto weights = desc(weight_dims, p.weights_type, {});
-  auto bias = p.bias ? desc(bias_dims, dnnl_f32, {1}) : nullptr;
+  auto bias = p.bias_type != dnnl_data_type_undef ? desc(bias_dims, p.bias_type, {1}) : nullptr;
   ConvDescs descs{x->get(), weights->get(), nullptr, y->get(), p.strides, p.dilations, p.pads_begin, p.pads_end};
   const bool forward = p.direction == Direction::kForward, data = p.direction == Direction::kData;
   dnnl_primitive_desc_t hint = nullptr;

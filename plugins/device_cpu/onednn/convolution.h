@@ -18,7 +18,7 @@ struct ConvProblem {
   std::vector<int64_t> x_strides, y_strides;
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
   int64_t group = 1;
-  bool bias = false;  // forward: added; kWeights: its gradient is wanted; f32
+  dnnl_data_type_t bias_type = dnnl_data_type_undef;  // forward: added; kWeights: its gradient; undefined: none
 };
 
 // Strides of dims [n, c, axes...]: row-major, or with the channels last.
