@@ -62,7 +62,7 @@ check_layers() { python3 tools/check_layers.py; }
 break_layers() { sed -i '1i #include "core/exec/program.h"' core/tensor/shape.h; }
 
 check_plugin_alone() { python3 tools/check_layers.py; }
-break_plugin_alone() { local file; file=$(find plugins/device_cpu -name '*.cc' | sort | head -1) && sed -i '1i #include "core/base/status.h"' "$file"; }
+break_plugin_alone() { local file; file=$(find plugins/device_cpu -name '*.cc' -print -quit) && sed -i '1i #include "core/base/status.h"' "$file"; }
 
 check_vendor_words() { tools/check_vendor_words.sh; }
 break_vendor_words() { echo '// Calls cuda_stream_create.' >>core/tensor/shape.h; }
