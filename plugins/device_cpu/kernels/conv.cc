@@ -1,4 +1,5 @@
 // Convolution, alone (Conv, ConvInputGrad, ConvWeightGrad) and fused with Relu and MaxPool, through the direct routine.
+#include "plugins/device_cpu/compute/gemm_bf16.h"
 #include "plugins/device_cpu/kernels/conv_geometry.h"
 #include "plugins/device_cpu/kernels/support.h"
 
@@ -341,6 +342,36 @@ constexpr tenon_paired_gradient kReluGradient =
 constexpr tenon_paired_gradient kPoolGradient =
     sdk::PairedGradient(kDomain, kConvMaxPoolGrad, 1, kPoolSources, kGradInputs);
 
+bool HasWideVectors(const sdk::Match& match) {
+  const auto* plugin = static_cast<const CpuPlugin*>(match.plugin());
+  return (plugin != nullptr ? &plugin->routines() : FindRoutines("auto"))->lanes == 16;
+}
+// Is the convolution of bf16, and does the processor multiply pairs of it? Then it is faster alone than widened with what
+// follows.
+bool MultipliesBf16(const sdk::Match& match) {
+  return match["x"].dtype() == TENON_DTYPE_BF16 && FindBf16Routines() != nullptr && HasWideVectors(match);
+}
+// Its window, steps and channels; the kernel asks for more.
+bool SuitsWinograd(const sdk::Match& match) {
+  const sdk::Value w = match["w"];
+  if (w.rank() != 4 || w.dim(2) != 3 || w.dim(3) != 3 || w.dim(0) % 16 != 0 || w.dim(1) % 16 != 0) return false;
+  for (const char* const name : {"c.strides", "c.dilations"})
+    for (const int64_t step : match.attributes().Ints(name))
+      if (step != 1) return false;
+  return true;
+}
+// From how many input channels on the convolution alone is faster: measured once (README.md).
+bool IsFasterWithRelu(const sdk::Match& match, sdk::Reason& reason) {
+  const bool alone = MultipliesBf16(match) && match["w"].dim(1) >= 3 && !SuitsWinograd(match);
+  return !alone || reason.No("A convolution of bf16 is faster without Relu.");
+}
+bool IsFasterWithPool(const sdk::Match& match, sdk::Reason& reason) {
+  const int64_t channels = match["w"].dim(1);
+  const bool bf16 = MultipliesBf16(match) && channels >= 16;
+  const bool winograd = HasWideVectors(match) && SuitsWinograd(match) && channels >= 32;
+  return (!bf16 && !winograd) || reason.No("With ", channels, " channels the convolution is faster without a pool.");
+}
+
 constexpr tenon_saved_def kWinners[] = {sdk::SavedValue("winners", TENON_DTYPE_U8, "p")};
 
 }  // namespace
@@ -364,7 +395,8 @@ void AddConvFused(FusedList& fused) {
                                     kDomain, kConvReluMaxPool, kDeviceKind)
                       .Priority(30)
                       .Saved(kWinners)
-                      .Gradient(&kReluPoolGradient));
+                      .Gradient(&kReluPoolGradient)
+                      .Match<&IsFasterWithPool>());
   // The same values in the other order; the gradient is zero where the maximum is not above 0 in both.
   fused.push_back(
       sdk::FusedBuilder("conv_max_pool_relu",
@@ -373,7 +405,8 @@ void AddConvFused(FusedList& fused) {
                         kDomain, kConvReluMaxPool, kDeviceKind)
           .Priority(30)
           .Saved(kWinners)
-          .Gradient(&kReluPoolGradient));
+          .Gradient(&kReluPoolGradient)
+          .Match<&IsFasterWithPool>());
   fused.push_back(
       sdk::FusedBuilder(
           "conv_max_pool",
@@ -381,12 +414,14 @@ void AddConvFused(FusedList& fused) {
           kConvMaxPool, kDeviceKind)
           .Priority(20)
           .Saved(kWinners)
-          .Gradient(&kPoolGradient));
+          .Gradient(&kPoolGradient)
+          .Match<&IsFasterWithPool>());
   fused.push_back(sdk::FusedBuilder("conv_relu",
                                     "pattern(%x, %w, %b?) { %c = Conv(%x, %w, %b) {group=1} %r = Relu(%c) return %r }",
                                     kDomain, kConvRelu, kDeviceKind)
                       .Priority(10)
-                      .Gradient(&kReluGradient));
+                      .Gradient(&kReluGradient)
+                      .Match<&IsFasterWithRelu>());
 }
 
 }  // namespace tenon::cpu
