@@ -51,11 +51,12 @@ Facts FactsOf(const sdk::Query& query, const Roles& roles) {
   return facts;
 }
 
+bool IsDepthwise(const Facts& f) { return f.in == 1 && f.out == 1 && f.group >= 8; }
+
 // Measured once per direction and shape (README.md, "Direct or library"); never timed in a run.
 bool LibraryIsFaster(std::string_view isa, Direction direction, const Facts& f) {
   if (isa == "sse2") return false;
-  const bool depthwise = f.in == 1 && f.out == 1 && f.group >= 8;
-  if (depthwise) return true;
+  if (IsDepthwise(f)) return true;
   if (isa == "avx512") {
     if (f.group > 1 || (f.in >= 8 && f.out >= 8)) return true;
     return direction == Direction::kWeights && f.in >= 3 && f.out >= 16;
@@ -118,6 +119,8 @@ class OneDnnConv : public CpuKernel {
     const bool direct = x.rank() < 5 && x.dtype() == TENON_DTYPE_F32 && w.dtype() == TENON_DTYPE_F32 &&
                         query.op_type() != "ConvTranspose";
     const Facts f = FactsOf(query, roles);
+    if (x.dtype() == TENON_DTYPE_BF16 && roles.direction == Direction::kWeights && IsDepthwise(f))
+      return reason.No("The library sums gradients of depthwise weights faster in f32, widened.");
     if (direct && !LibraryIsFaster(isa, roles.direction, f))
       return reason.No("The direct routine is faster for ", f.in, " to ", f.out, " channels in ", f.group, " groups.");
     const std::string& problem = onednn::Library::Get(isa).problem();
