@@ -350,11 +350,10 @@ Result<double> EagerRunner::Train(const Batch& batch, const StepPart& part) {
   return loss;
 }
 
-// Of the loss, times the scale and, where its gradients are summed over the ranks, the weight of the batch.
+// Of the loss, times the scale and, where the loss has it, the weight of the batch.
 Result<std::vector<EagerTensor>> EagerRunner::Gradients(Walk& walk, const StepPart& part) {
   const EagerTensor& loss = walk.values[Index(walk.loss)];
-  const bool weighted = options_.exchange != nullptr && config_.train.accumulate == 1;
-  const double scale = (ScalesLoss(config_.amp) ? part.loss_scale : 1) * (weighted ? part.weight : 1);
+  const double scale = (ScalesLoss(config_.amp) ? part.loss_scale : 1) * (network_.WeighsLoss() ? part.weight : 1);
   if (!ScalesLoss(config_.amp) && scale == 1) return engine_.Gradients(loss, walk.trained);
   if (scale_loss_ == nullptr) {
     TENON_ASSIGN(scale_loss_, engine_.Op("", "Mul", {}, 0));
@@ -375,7 +374,7 @@ Status EagerRunner::Update(Walk& walk, const StepPart& part, double loss) {
   } else {
     outcome_.NoteOverflow();
   }
-  const EagerUpdate::Feeds feeds{StepScalars(part), gradients};
+  const EagerUpdate::Feeds feeds{StepScalars(part, network_.WeighsLoss()), gradients};
   if (!whole && finite) {
     TENON_TRY(updates_.accumulate->Run(feeds));
     if (updates_.accumulate->overflowed()) outcome_.NoteOverflow();
@@ -409,7 +408,8 @@ Status EagerRunner::TrainWithout(const StepPart& part) {
   outcome_.Begin(part);
   TENON_TRY(network_.ClearSums());
   TENON_TRY(outcome_.AddLoss(part, 0));
-  TENON_TRY(Apply(config_.train.accumulate == 1 ? *updates_.nothing : *updates_.apply, {StepScalars(part)}));
+  TENON_TRY(Apply(config_.train.accumulate == 1 ? *updates_.nothing : *updates_.apply,
+                  {StepScalars(part, network_.WeighsLoss())}));
   return device_.Synchronize();
 }
 

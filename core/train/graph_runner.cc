@@ -102,12 +102,12 @@ Status GraphRunner::AddNetwork(passes::Compilation& state, const Key& key) {
   state.trained = forward.trained;
   state.recompute = config_.train.recompute;
   network_.AddLossScale(state);
+  if (network_.WeighsLoss())
+    state.loss_seed = state.graph.AddInput(std::string(passes::kLossSeedInput), {DType::kF32, SymShape{}});
   if (key.purpose == Purpose::kAccumulate) {
     state.accumulate = true;
     return {};
   }
-  if (options_.exchange != nullptr)
-    state.loss_seed = state.graph.AddInput(std::string(passes::kLossSeedInput), {DType::kF32, SymShape{}});
   network_.AddUpdate(state);
   return {};
 }
@@ -214,7 +214,7 @@ Result<double> GraphRunner::Train(const Batch& batch, const StepPart& part) {
   exec::Program& program = *compiled->program;
   TENON_TRY(FeedBatch(*compiled, batch));
   outcome_.Begin(part);
-  scalars_ = StepScalars(part);
+  scalars_ = StepScalars(part, network_.WeighsLoss());
   TENON_TRY(FeedScalars(program));
   // The optimiser's states belong into every checkpoint, also into one before the first update.
   if (!whole) TENON_TRY(Get({Purpose::kApply}));
@@ -261,7 +261,7 @@ Status GraphRunner::Apply(Purpose purpose, const exec::RunOptions& run) {
 
 Status GraphRunner::TrainWithout(const StepPart& part) {
   outcome_.Begin(part);
-  scalars_ = StepScalars(part);
+  scalars_ = StepScalars(part, network_.WeighsLoss());
   TENON_TRY(outcome_.AddLoss(part, 0));
   const Purpose purpose = config_.train.accumulate == 1 ? Purpose::kNothing : Purpose::kApply;
   TENON_TRY(Get({purpose}));

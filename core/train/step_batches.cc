@@ -8,6 +8,7 @@ namespace tenon {
 
 Status StepBatches::Read(Loader& loader, std::int64_t count, const LossConfig& loss) {
   parts_.clear();
+  count_ = count;
   samples_ = samples_of_all_ = 0;
   weight_ = 0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -24,6 +25,23 @@ Status StepBatches::Read(Loader& loader, std::int64_t count, const LossConfig& l
     part.batch.labels = batch->labels.Clone();
   }
   return {};
+}
+
+std::vector<std::int64_t> StepBatches::Indexes() const {
+  std::vector<std::int64_t> indexes;
+  for (const Part& part : parts_) indexes.push_back(part.index);
+  return indexes;
+}
+
+Result<std::vector<std::int64_t>> StepBatches::IndexesOfAll(const std::function<Status(std::span<double>)>& sum) const {
+  std::vector<double> ranks_with(static_cast<std::size_t>(count_), 0.0);
+  for (const Part& part : parts_) ranks_with[static_cast<std::size_t>(part.index)] = 1;
+  TENON_TRY(sum(ranks_with));
+  std::vector<std::int64_t> indexes;
+  for (std::int64_t i = 0; i < count_; ++i) {
+    if (ranks_with[static_cast<std::size_t>(i)] > 0) indexes.push_back(i);
+  }
+  return indexes;
 }
 
 const StepBatches::Part* StepBatches::Find(std::int64_t index) const {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "core/data/loader.h"
@@ -25,12 +27,16 @@ class StepBatches {
   const std::vector<Part>& parts() const { return parts_; }
   // The part of that index, or null where its batch was left out.
   const Part* Find(std::int64_t index) const;
+  // The batches of the step that count something, by their index: here, and on any rank. `sum` adds each number up over the ranks.
+  std::vector<std::int64_t> Indexes() const;
+  Result<std::vector<std::int64_t>> IndexesOfAll(const std::function<Status(std::span<double>)>& sum) const;
   std::int64_t samples() const { return samples_; }                // of all batches read
   std::int64_t samples_of_all() const { return samples_of_all_; }  // of the step, on all ranks
   double weight() const { return weight_; }                        // what the step counts
 
  private:
   std::vector<Part> parts_;
+  std::int64_t count_ = 0;  // batches read
   std::int64_t samples_ = 0, samples_of_all_ = 0;
   double weight_ = 0;
 };

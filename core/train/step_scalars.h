@@ -10,9 +10,10 @@ namespace tenon {
 // The numbers that the graphs of a step read from their inputs, each under the name that the passes give it.
 struct StepScalars {
   StepScalars() = default;
-  explicit StepScalars(const StepPart& part)
+  // With `weighs_loss` gradients come with the weight of the part.
+  StepScalars(const StepPart& part, bool weighs_loss)
       : learning_rate(static_cast<float>(part.learning_rate)),
-        weight(static_cast<float>(part.weight)),
+        weight(weighs_loss ? 1.0F : static_cast<float>(part.weight)),
         loss_scale(static_cast<float>(part.loss_scale)),
         loss_seed(static_cast<float>(part.loss_scale * part.weight)),
         step(part.step + 1),

@@ -101,6 +101,10 @@ bool TrainedNetwork::IsWholeStep(const StepPart& part) const {
   return part.first && part.last && (options_.exchange == nullptr || config_.train.accumulate == 1);
 }
 
+bool TrainedNetwork::WeighsLoss() const {
+  return options_.exchange != nullptr && (config_.train.accumulate == 1 || config_.parallel.sync_batch_norm);
+}
+
 Status TrainedNetwork::ClearSums() {
   for (const Trained& parameter : trained_)
     TENON_TRY(variables_.Set(SumOf(parameter.name), Tensor(parameter.type.dtype, parameter.type.shape.Concrete())));

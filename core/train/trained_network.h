@@ -46,6 +46,9 @@ class TrainedNetwork {
   // Are the gradients of this batch used as they come, not added to a sum first? With several ranks and accumulation they
   // never are: ranks may have different numbers of batches, and all add theirs up in the same way.
   bool IsWholeStep(const StepPart& part) const;
+  // Does the loss have its weight before gradients are taken, and not only the gradients when they are added up? It must where
+  // some are summed over the ranks on the way, as those of batch norms are.
+  bool WeighsLoss() const;
   // The sums of a step in which this rank has nothing to add.
   Status ClearSums();
 

@@ -106,22 +106,10 @@ Result<double> TrainingRun::WeightOfAll() {
   return predicts_weights_ ? labels : ranks_->Sum(batches_.weight());
 }
 
-// The batches of the step that this rank trains, by their index: its own, and with batch norms over all ranks those of
-// any rank.
+// The batches of the step that this rank trains: its own, and with batch norms over all ranks those of any rank.
 Result<std::vector<std::int64_t>> TrainingRun::BatchesToTrain() {
-  std::vector<std::int64_t> indexes;
-  if (!ranks_ || !config_.parallel.sync_batch_norm) {
-    for (const StepBatches::Part& part : batches_.parts()) indexes.push_back(part.index);
-    return indexes;
-  }
-  std::vector<double> ranks_with(static_cast<std::size_t>(groups_.batches_of(at_.step_in_epoch)), 0.0);
-  for (const StepBatches::Part& part : batches_.parts()) ranks_with[static_cast<std::size_t>(part.index)] = 1;
-  if (ranks_with.size() == 1) return std::vector<std::int64_t>{0};  // the step counts something
-  TENON_TRY(ranks_->Sum(ranks_with));
-  for (std::size_t i = 0; i < ranks_with.size(); ++i) {
-    if (ranks_with[i] > 0) indexes.push_back(static_cast<std::int64_t>(i));
-  }
-  return indexes;
+  if (!ranks_ || !config_.parallel.sync_batch_norm) return batches_.Indexes();
+  return batches_.IndexesOfAll([this](std::span<double> values) { return ranks_->Sum(values); });
 }
 
 // Batch norms over all ranks need each of them: this one takes a batch that counts nothing.

@@ -102,14 +102,16 @@ TEST_P(RankSteps, MaskedTokensCountOnceEach) {
   ExpectSame(trained);
 }
 
-constexpr const char* kSyncBatchNorm =
-    "data: {type: synthetic, samples: 25, classes: 4, batch: BATCH, image: {shape: [2, 6, 5]}}\n"
-    "network: {layers: [{conv: {out: 4, kernel: 3}}, {batch_norm: {}}, {relu: {}}, {conv: {out: 5, kernel: 2}}, "
-    "{batch_norm: {momentum: 0.7}}, {relu: {}}, {flatten: {}}, {linear: {out: 4}}]}\n"
-    "optimizer: {type: sgd, momentum: 0.9}\nparallel: {sync_batch_norm: true}\n";
+std::string SyncBatchNorm(int samples) {
+  return "data: {type: synthetic, samples: " + std::to_string(samples) +
+         ", classes: 4, batch: BATCH, image: {shape: [2, 6, 5]}}\n"
+         "network: {layers: [{conv: {out: 4, kernel: 3}}, {batch_norm: {}}, {relu: {}}, {conv: {out: 5, kernel: 2}}, "
+         "{batch_norm: {momentum: 0.7}}, {relu: {}}, {flatten: {}}, {linear: {out: 4}}]}\n"
+         "optimizer: {type: sgd, momentum: 0.9}\nparallel: {sync_batch_norm: true}\n";
+}
 
 TEST_P(RankSteps, SyncBatchNormIsThatOfAllSamples) {
-  const std::string sections = mode() + kSyncBatchNorm;
+  const std::string sections = mode() + SyncBatchNorm(25);
   const Trained expected = TrainAlone(sections, 12, 3);  // 12, 12 and 1 samples a step: all ranks but one have none
   for (const std::uint32_t ranks : {2u, 4u}) {
     const auto trained = TrainTogether(sections, ranks, 12 / ranks, 3);
@@ -118,19 +120,23 @@ TEST_P(RankSteps, SyncBatchNormIsThatOfAllSamples) {
   }
 }
 
-// Of each batch of a step: in the last step two ranks have a sample in the first batch, and none in the second.
+// Of each batch of a step. In the last step ranks have other numbers of samples in a batch, or none; with weights of classes their
+// batches always count differently.
 TEST_P(RankSteps, SyncBatchNormAddsUpBatches) {
-  const std::string sections = mode() + kSyncBatchNorm + "train: {accumulate: 2}\n";
-  const Trained expected = TrainAlone(sections, 6, 3);
-  const auto trained = TrainTogether(sections, 3, 2, 3);
-  for (const Trained& rank : trained) ExpectNear(rank, expected, 1e-5);
-  ExpectSame(trained);
+  for (const int samples : {25, 29, 31})
+    for (const char* loss : {"", "loss: {type: softmax_cross_entropy, class_weights: [1, 5, 0.2, 2]}\n"}) {
+      const std::string sections = mode() + SyncBatchNorm(samples) + loss + "train: {accumulate: 2}\n";
+      const Trained expected = TrainAlone(sections, 6, 3);
+      const auto trained = TrainTogether(sections, 3, 2, 3);
+      for (const Trained& rank : trained) ExpectNear(rank, expected, 1e-5);
+      ExpectSame(trained);
+    }
 }
 
 // The norms stay exact: what differs is a rounding to bf16 here and there.
 TEST_P(RankSteps, SyncBatchNormGoesWithMixedPrecision) {
-  const std::string sections = mode() + kSyncBatchNorm + "amp: bf16\n";
-  const Trained expected = TrainAlone(sections, 12, 2), exact = TrainAlone(mode() + kSyncBatchNorm, 12, 2);
+  const std::string sections = mode() + SyncBatchNorm(25) + "amp: bf16\n";
+  const Trained expected = TrainAlone(sections, 12, 2), exact = TrainAlone(mode() + SyncBatchNorm(25), 12, 2);
   const auto trained = TrainTogether(sections, 2, 6, 2);
   for (const Trained& rank : trained) ExpectNear(rank, expected, 0.04);
   EXPECT_NE(trained[0].losses, exact.losses);

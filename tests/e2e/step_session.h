@@ -138,23 +138,35 @@ class StepSession {
     part.step = steps_++;
     part.counted = batches_.weight();
     double loss = 0;
-    for (const StepBatches::Part& of_step : batches_.parts()) {
-      part.position = groups_.position(part.step, of_step.index);
-      part.weight = of_step.weight / weight;
-      part.first = &of_step == &batches_.parts().front();
-      part.last = &of_step == &batches_.parts().back();
-      const auto of_batch = runner_->Train(of_step.batch, part);
+    const std::vector<std::int64_t> indexes = BatchesToTrain();
+    for (const std::int64_t index : indexes) {
+      part.position = groups_.position(part.step, index);
+      part.first = index == indexes.front();
+      part.last = index == indexes.back();
+      const StepBatches::Part* of_step = batches_.Find(index);
+      if (of_step == nullptr) {
+        TrainAbsent(part);
+        continue;
+      }
+      part.weight = of_step->weight / weight;
+      const auto of_batch = runner_->Train(of_step->batch, part);
       Check(of_batch.status());
       loss += *of_batch * part.weight;
     }
     if (comm_ == nullptr) return loss;
-    if (batches_.parts().empty()) TrainNothing(part);
+    if (indexes.empty()) Check(runner_->TrainWithout(part));
     return runner_->totals().loss;
   }
 
   // As the trainer does.
-  void TrainNothing(StepPart part) {
-    if (!config_.parallel.sync_batch_norm) return Check(runner_->TrainWithout(part));
+  std::vector<std::int64_t> BatchesToTrain() {
+    if (comm_ == nullptr || !config_.parallel.sync_batch_norm) return batches_.Indexes();
+    const auto indexes =
+        batches_.IndexesOfAll([this](std::span<double> values) { return comm_->AllReduceNow<double>(values); });
+    Check(indexes.status());
+    return *indexes;
+  }
+  void TrainAbsent(StepPart part) {
     part.weight = 0;
     exchange_->SetAbsent(true);
     Check(runner_->Train(stand_in_, part).status());
