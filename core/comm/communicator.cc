@@ -65,7 +65,7 @@ Status Communicator::ChooseMemory() {
 Status Communicator::Join() {
   TENON_TRY(ChooseMemory());
   tenon_comm_config config = TENON_INIT(tenon_comm_config);
-  config.flags = TENON_COMM_DETERMINISTIC;
+  config.flags = TENON_COMM_DETERMINISTIC | TENON_COMM_NONBLOCKING;
   config.magic = TENON_COMM_CONFIG_MAGIC;
   config.rank = options_.rank.rank;
   config.size = options_.rank.size;
@@ -84,8 +84,28 @@ Status Communicator::Join() {
                      error, plugin_.id));
   if (comm_ == nullptr)
     return Error(Code::kInternal, "Plugin {} reports success for joining and gives no communicator.", plugin_.id);
+  TENON_TRY(AwaitJoined());
   if (options_.timeout_ns > 0) watchdog_ = std::thread([this] { Watch(); });
   return {};
+}
+
+Status Communicator::AwaitJoined() {
+  const std::int64_t began = MonotonicNs();
+  for (int round = 0;; ++round) {
+    tenon_error error;
+    const std::int32_t code = CallAbi(kCollectiveInterface, "comm_state", plugin_.table->comm_state, comm_, &error);
+    if (code != TENON_WOULD_BLOCK) return ToStatus(code, error, plugin_.id);
+    if (options_.failure) {
+      if (Status failed = options_.failure(); !failed.ok()) {
+        Abort(failed);
+        return failed;
+      }
+    }
+    if (options_.timeout_ns > 0 && MonotonicNs() - began > static_cast<std::int64_t>(options_.timeout_ns) + kGraceNs)
+      return Error(Code::kDeadlineExceeded, "Not all ranks have joined within {:.4g} s.",
+                   static_cast<double>(options_.timeout_ns) / 1e9);
+    std::this_thread::sleep_for(std::chrono::microseconds(round < 100 ? 100 : 1000));
+  }
 }
 
 Communicator::~Communicator() {

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,11 +38,12 @@ enum class Reduction : std::uint32_t {
 };
 
 struct CommunicatorOptions {
-  std::string name = "world";      // equal on all ranks, unique in the run
-  Rank rank;                       // of this process
-  KeyValueStore* store = nullptr;  // outlives the communicator
-  Device* device = nullptr;        // whose addresses operations get, outlives the communicator; null: host memory
-  std::uint64_t timeout_ns = 0;    // of joining and of each operation; 0: what the plugin itself sets
+  std::string name = "world";       // equal on all ranks, unique in the run
+  Rank rank;                        // of this process
+  KeyValueStore* store = nullptr;   // outlives the communicator
+  Device* device = nullptr;         // whose addresses operations get, outlives the communicator; null: host memory
+  std::uint64_t timeout_ns = 0;     // of joining and of each operation; 0: what the plugin itself sets
+  std::function<Status()> failure;  // of the run, asked while joining waits for other ranks, which it ends
 };
 
 // What a communicator did so far, for the summary.
@@ -138,6 +140,7 @@ class Communicator {
 
   Communicator(const CollectivePlugin& plugin, const CommunicatorOptions& options);
   Status Join();
+  Status AwaitJoined();
   Status ChooseMemory();
   bool Supports(std::uint32_t kind, std::uint32_t dtype, std::uint32_t reduction);
   Operation& NewOperation(std::uint32_t kind, const tenon_collective_op& op, std::int64_t bytes);

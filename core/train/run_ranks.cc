@@ -29,6 +29,7 @@ CommunicatorOptions OptionsFor(const Rank& rank, const RunConfig& config, Rendez
   options.rank = rank;
   options.store = &rendezvous.store();
   options.timeout_ns = static_cast<std::uint64_t>(config.parallel.timeout_s * 1e9);
+  options.failure = [&rendezvous] { return rendezvous.failure(); };
   return options;
 }
 

@@ -57,6 +57,7 @@ Status SumRanks(const DoctorNetOptions& options, const Rank& rank, Rendezvous& r
   communicator.rank = rank;
   communicator.store = &run.store();
   communicator.timeout_ns = Ns(options.timeout);
+  communicator.failure = [&run] { return run.failure(); };
   TENON_ASSIGN(const std::unique_ptr<Communicator> world, Communicator::Make(plugin, communicator));
   float value = static_cast<float>(rank.rank + 1);
   const std::int64_t began = MonotonicNs();

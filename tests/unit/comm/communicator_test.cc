@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/device/device.h"
+#include "core/platform/process.h"
 #include "tests/support/memory_store.h"
 #include "tests/support/plugin_fixtures.h"
 #include "tests/support/rank_threads.h"
@@ -213,19 +214,33 @@ TEST_F(World, ATimeOutSaysThatARankWasSlow) {
       kSecond / 5);
 }
 
-TEST_F(World, JoiningWithoutTheOthersNamesTheMissingRank) {
+// Joins as one of two ranks, of which the other does not come.
+Status JoinAlone(std::uint64_t timeout_ns, std::function<Status()> failure = {}) {
   MemoryStore store;
   PluginRegistry registry(BareOptions());
-  Check(registry.Load(LoadFixtures({"comm_loopback"})));
-  auto plugin = FindCollective(registry, "comm_loopback");
-  ASSERT_TRUE(plugin.ok()) << plugin.status().ToString();
+  TENON_TRY(registry.Load(LoadFixtures({"comm_loopback"})));
+  TENON_ASSIGN(const CollectivePlugin plugin, FindCollective(registry, "comm_loopback"));
   CommunicatorOptions options;
   options.rank.size = options.rank.local_size = 2;
   options.store = &store;
-  options.timeout_ns = kSecond / 10;
-  const auto made = Communicator::Make(*plugin, options);
-  ASSERT_FALSE(made.ok());
-  EXPECT_NE(made.status().ToString().find("Rank 1 did not join"), std::string::npos) << made.status().ToString();
+  options.timeout_ns = timeout_ns;
+  options.failure = std::move(failure);
+  return Communicator::Make(plugin, options).status();
+}
+
+TEST_F(World, JoiningWithoutTheOthersNamesTheMissingRank) {
+  const Status status = JoinAlone(kSecond / 10);
+  EXPECT_NE(status.ToString().find("Rank 1 did not join"), std::string::npos) << status.ToString();
+}
+
+TEST_F(World, AFailureOfTheRunEndsJoining) {
+  int asked = 0;
+  const std::int64_t began = MonotonicNs();
+  const Status status = JoinAlone(60 * kSecond, [&asked] {
+    return ++asked < 5 ? Status() : Error(Code::kAborted, "rank 1 ended without leaving the run.");
+  });
+  EXPECT_NE(status.ToString().find("rank 1 ended without leaving the run."), std::string::npos) << status.ToString();
+  EXPECT_LT(MonotonicNs() - began, std::int64_t{10 * kSecond});
 }
 
 TEST_F(World, APluginThatIsNotThereIsNamed) {
