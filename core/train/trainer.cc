@@ -153,9 +153,7 @@ Status TrainingRun::OpenDevice() {
   runtime_ = std::move(opened).value();
   if (config_.math == MathMode::kHigh && !runtime_->target().catalog().HasMathHigh())
     return Error(Code::kUnavailable,
-                 "No plugin has kernels for device '{}' that gain from 'math: high' on this processor. 'math: exact' "
-                 "is the "
-                 "default.",
+                 "No plugin has kernels for device '{}' that 'math: high' changes. 'math: exact' is the default.",
                  config_.device)
         .At(PlaceOf(config_.source, "math").ToString());
   return {};
