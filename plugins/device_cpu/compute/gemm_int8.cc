@@ -86,7 +86,7 @@ TENON_INLINE int32_t ZeroOf(const Int8Operand& o, int64_t i) {
 constexpr int64_t kRun = kLanes * kGroup;
 TENON_INLINE IVec PackRun(const uint8_t* from, uint8_t flip, Left* to, IVec sums) {
   if constexpr (kGroup == 4) {
-    const IVec bytes = LoadI(reinterpret_cast<const int32_t*>(from)) ^ SetI(flip * 0x01010101);
+    const IVec bytes = LoadI(reinterpret_cast<const int32_t*>(from)) ^ SetI(static_cast<int32_t>(flip * 0x01010101U));
     Store(reinterpret_cast<float*>(to), Floats(bytes));
     return Sums(sums, bytes);
   }
@@ -177,7 +177,7 @@ constexpr int32_t kOnes = kGroup == 4 ? 0x01010101 : 0x00010001;  // a group of 
 int64_t PackNeighbours(const GemmInt8Args& g, const uint8_t* from, int64_t count, int64_t width, uint8_t flip,
                        int32_t* to, IVec (&sums)[2]) {
   if (kGroup != 4 || g.b.row != 1) return 0;
-  const IVec flips = SetI(flip * 0x01010101);
+  const IVec flips = SetI(static_cast<int32_t>(flip * 0x01010101U));
   int64_t p = 0;
   for (; (p + kLanes) * 4 <= g.k; p += kLanes) {
     TENON_UNROLL for (int v = 0; v < 2; ++v) {
