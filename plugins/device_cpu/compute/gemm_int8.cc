@@ -23,7 +23,7 @@ constexpr int kTileColumns = 2 * kLanes;
 constexpr int64_t kRowGroups = 64 * 1024;     // groups of packed rows that meet one panel of columns after the other
 constexpr int64_t kBlockGroups = 128 * 1024;  // groups of packed columns that stay in the second-level cache
 
-TENON_INLINE IVec LoadI(const int32_t* p) { return *reinterpret_cast<const IVecAny*>(p); }
+TENON_INLINE IVec LoadI(const void* p) { return *reinterpret_cast<const IVecAny*>(p); }
 
 // sum + the products of each lane's group with the group `a`.
 TENON_INLINE IVec Product(IVec sum, int32_t a, IVec b) {
@@ -86,7 +86,7 @@ TENON_INLINE int32_t ZeroOf(const Int8Operand& o, int64_t i) {
 constexpr int64_t kRun = kLanes * kGroup;
 TENON_INLINE IVec PackRun(const uint8_t* from, uint8_t flip, Left* to, IVec sums) {
   if constexpr (kGroup == 4) {
-    const IVec bytes = LoadI(reinterpret_cast<const int32_t*>(from)) ^ SetI(static_cast<int32_t>(flip * 0x01010101U));
+    const IVec bytes = LoadI(from) ^ SetI(static_cast<int32_t>(flip * 0x01010101U));
     Store(reinterpret_cast<float*>(to), Floats(bytes));
     return Sums(sums, bytes);
   }
@@ -184,8 +184,7 @@ int64_t PackNeighbours(const GemmInt8Args& g, const uint8_t* from, int64_t count
       Vec t[kLanes];
       TENON_UNROLL for (int j = 0; j < kLanes; ++j) {
         const int64_t column = v * kLanes + j;
-        t[j] = column < count ? Floats(LoadI(reinterpret_cast<const int32_t*>(from + column * g.b.col + p * 4)) ^ flips)
-                              : Zero();
+        t[j] = column < count ? Floats(LoadI(from + column * g.b.col + p * 4) ^ flips) : Zero();
       }
       Transpose(t);
       TENON_UNROLL for (int j = 0; j < kLanes; ++j) {

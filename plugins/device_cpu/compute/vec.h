@@ -34,7 +34,7 @@ typedef int32_t IVec __attribute__((vector_size(kLanes * 4)));
 typedef uint32_t UVec __attribute__((vector_size(kLanes * 4)));
 typedef uint8_t BVec __attribute__((vector_size(kLanes)));
 typedef float VecAny __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
-typedef int32_t IVecAny __attribute__((vector_size(kLanes * 4), aligned(4), may_alias));
+typedef int32_t IVecAny __attribute__((vector_size(kLanes * 4), aligned(1), may_alias));
 typedef uint8_t BVecAny __attribute__((vector_size(kLanes), aligned(1), may_alias));
 
 TENON_INLINE int64_t Min(int64_t a, int64_t b) { return a < b ? a : b; }
