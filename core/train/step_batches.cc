@@ -34,6 +34,7 @@ std::vector<std::int64_t> StepBatches::Indexes() const {
 }
 
 Result<std::vector<std::int64_t>> StepBatches::IndexesOfAll(const std::function<Status(std::span<double>)>& sum) const {
+  if (count_ == 1) return std::vector<std::int64_t>{0};
   std::vector<double> ranks_with(static_cast<std::size_t>(count_), 0.0);
   for (const Part& part : parts_) ranks_with[static_cast<std::size_t>(part.index)] = 1;
   TENON_TRY(sum(ranks_with));

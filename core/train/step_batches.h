@@ -27,7 +27,8 @@ class StepBatches {
   const std::vector<Part>& parts() const { return parts_; }
   // The part of that index, or null where its batch was left out.
   const Part* Find(std::int64_t index) const;
-  // The batches of the step that count something, by their index: here, and on any rank. `sum` adds each number up over the ranks.
+  // The batches of the step that count something, by their index: here, and on any rank, of which one has such a batch. `sum`
+  // adds each number up over the ranks.
   std::vector<std::int64_t> Indexes() const;
   Result<std::vector<std::int64_t>> IndexesOfAll(const std::function<Status(std::span<double>)>& sum) const;
   std::int64_t samples() const { return samples_; }                // of all batches read

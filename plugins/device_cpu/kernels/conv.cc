@@ -1,6 +1,6 @@
 // Convolution, alone (Conv, ConvInputGrad, ConvWeightGrad) and fused with Relu and MaxPool, through the direct routine.
-#include "plugins/device_cpu/compute/gemm_bf16.h"
 #include "plugins/device_cpu/kernels/conv_geometry.h"
+#include "plugins/device_cpu/kernels/conv_lines.h"
 #include "plugins/device_cpu/kernels/support.h"
 
 namespace tenon::cpu {
@@ -349,7 +349,7 @@ bool HasWideVectors(const sdk::Match& match) {
 // Is the convolution of bf16, and does the processor multiply pairs of it? Then it is faster alone than widened with what
 // follows.
 bool MultipliesBf16(const sdk::Match& match) {
-  return match["x"].dtype() == TENON_DTYPE_BF16 && FindBf16Routines() != nullptr && HasWideVectors(match);
+  return match["x"].dtype() == TENON_DTYPE_BF16 && HasBf16(static_cast<const CpuPlugin*>(match.plugin()));
 }
 // Its window, steps and channels; the kernel asks for more.
 bool SuitsWinograd(const sdk::Match& match) {
@@ -360,9 +360,15 @@ bool SuitsWinograd(const sdk::Match& match) {
       if (step != 1) return false;
   return true;
 }
-// From how many input channels on the convolution alone is faster: measured once (README.md).
+// The same for conv_lines_bf16.cc.
+bool SuitsLines(const sdk::Match& match) {
+  const sdk::Value w = match["w"];
+  return w.rank() == 3 && w.dim(0) >= Lines::kFewestChannels && w.dim(1) >= Lines::kFewestChannels &&
+         match.attributes().IntAt("c.strides", 0, 1) == 1;
+}
+// From how many input channels on the convolution alone is faster: measured once (README.md). Some kernels of bf16 have Relu.
 bool IsFasterWithRelu(const sdk::Match& match, sdk::Reason& reason) {
-  const bool alone = MultipliesBf16(match) && match["w"].dim(1) >= 3 && !SuitsWinograd(match);
+  const bool alone = MultipliesBf16(match) && match["w"].dim(1) >= 3 && !SuitsWinograd(match) && !SuitsLines(match);
   return !alone || reason.No("A convolution of bf16 is faster without Relu.");
 }
 bool IsFasterWithPool(const sdk::Match& match, sdk::Reason& reason) {

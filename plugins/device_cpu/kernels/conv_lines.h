@@ -11,6 +11,8 @@ namespace tenon::cpu {
 
 // x [n][c][in], weights [o][c][taps], y [n][o][out].
 struct Lines {
+  // Fewer channels or positions make short products.
+  static constexpr int64_t kFewestChannels = 32, kFewestPositions = 64;
   // Positions at a time: what taps share of them stays in the second-level cache.
   static constexpr int64_t kBlock = 1024;
 
@@ -50,10 +52,10 @@ class LinesKernel : public CpuKernel {
     if (!x.dims().Known() || !w.dims().Known() || !y.dims().Known()) return reason.No("A dim is not known.");
     if (query.attributes().Int(p + "group", 1) != 1) return reason.No("There are groups; this kernel takes one.");
     if (query.attributes().IntAt(p + "strides", 0, 1) != 1) return reason.No("The step is not 1.");
-    if (w.dim(0) < kFewestChannels || w.dim(1) < kFewestChannels || y.dim(2) < kFewestPositions)
+    if (w.dim(0) < Lines::kFewestChannels || w.dim(1) < Lines::kFewestChannels || y.dim(2) < Lines::kFewestPositions)
       return reason.No("There are ", w.dim(1), " and ", w.dim(0), " channels and ", y.dim(2),
-                       " positions; this kernel takes ", kFewestChannels, " channels and ", kFewestPositions,
-                       " positions at least.");
+                       " positions; this kernel takes ", Lines::kFewestChannels, " channels and ",
+                       Lines::kFewestPositions, " positions at least.");
     return AllOf<T>(query, reason);
   }
   int32_t Create(const sdk::Query& query, sdk::Error&) {
@@ -88,9 +90,6 @@ class LinesKernel : public CpuKernel {
   Lines lines_;
 
  private:
-  // Fewer channels make short products.
-  static constexpr int64_t kFewestChannels = 32, kFewestPositions = 64;
-
   static const char* PrefixOf(const sdk::Query& query) { return query.domain() == kDomain ? "c." : ""; }
 
   struct Operands {

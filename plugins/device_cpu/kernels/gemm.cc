@@ -137,10 +137,10 @@ void AddGemmKernels(KernelList& kernels) {
   kernels.push_back(Def<GemmReluGrad>(kDomain, kGemmReluGrad, "gemm_relu_grad"));
 }
 void AddSplitGemmKernels(KernelList& kernels) {
-  kernels.push_back(Def<Gemm>("", "Gemm", "gemm_split", kSplit));
-  kernels.push_back(Def<Gemm>(kDomain, kGemmRelu, "gemm_relu_split", kSplit));
-  kernels.push_back(Def<Gemm>(kDomain, kGemmGelu, "gemm_gelu_split", kSplit));
-  kernels.push_back(Def<GemmReluGrad>(kDomain, kGemmReluGrad, "gemm_relu_grad_split", kSplit));
+  kernels.push_back(Def<Gemm>("", "Gemm", "gemm_split", kMathHigh));
+  kernels.push_back(Def<Gemm>(kDomain, kGemmRelu, "gemm_relu_split", kMathHigh));
+  kernels.push_back(Def<Gemm>(kDomain, kGemmGelu, "gemm_gelu_split", kMathHigh));
+  kernels.push_back(Def<GemmReluGrad>(kDomain, kGemmReluGrad, "gemm_relu_grad_split", kMathHigh));
 }
 
 void AddGemmFused(FusedList& fused) {

@@ -9,16 +9,14 @@
 
 namespace tenon::cpu {
 
-// Base of kernels that multiply f32 matrices: exactly, or of bf16 products where the kernel is defined with kSplit.
-inline constexpr sdk::KernelOptions kSplit = kMathHigh;
+// Base of kernels that multiply f32 matrices: exactly, or of bf16 products where the kernel is one of `math: high`.
 class ProductKernel : public CpuKernel {
  protected:
   static bool Supported(const sdk::Query& query, sdk::Reason& reason) {
     if (!IsSplit(query)) return AllF32(query, reason);
     if (!PermitsMathHigh(query, reason)) return false;
     const auto* plugin = static_cast<const CpuPlugin*>(query.plugin());
-    if (FindBf16Routines() == nullptr || (plugin != nullptr && plugin->routines().lanes != 16))
-      return reason.No("This processor, or the option isa, has no instructions for bf16.");
+    if (!HasBf16(plugin, reason)) return false;
     if (!MultipliesInTiles() && plugin != nullptr && !plugin->always_splits())
       return reason.No(
           "Three products of bf16 take longer here than one of float32 (split_products: always makes them).");

@@ -43,7 +43,7 @@ class MatMulKernel : public ProductKernel {
 
 void AddMatMulKernels(KernelList& kernels) { kernels.push_back(Def<MatMulKernel>("", "MatMul", "mat_mul")); }
 void AddSplitMatMulKernels(KernelList& kernels) {
-  kernels.push_back(Def<MatMulKernel>("", "MatMul", "mat_mul_split", kSplit));
+  kernels.push_back(Def<MatMulKernel>("", "MatMul", "mat_mul_split", kMathHigh));
 }
 
 }  // namespace tenon::cpu

@@ -10,9 +10,7 @@ class Bf16Kernel : public CpuKernel {
   static const Bf16Routines& bf16() { return *FindBf16Routines(); }
   // Are all operands bf16? With `mixed` input 1 and, in the forward direction, input 2 are f32.
   static bool Supported(const sdk::Query& query, sdk::Reason& reason, bool mixed = false, uint32_t wide_end = 3) {
-    const auto* plugin = static_cast<const CpuPlugin*>(query.plugin());
-    if (FindBf16Routines() == nullptr || (plugin != nullptr && plugin->routines().lanes != 16))
-      return reason.No("This processor, or the option isa, has no instructions for bf16.");
+    if (!HasBf16(static_cast<const CpuPlugin*>(query.plugin()), reason)) return false;
     for (uint32_t i = 0; i < query.input_count(); ++i) {
       if (mixed && i >= 1 && i < wide_end ? !IsOf<float>(query, i, reason) : !IsOf<Bf16>(query, i, reason))
         return false;

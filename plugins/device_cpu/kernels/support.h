@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "plugins/device_cpu/compute/gemm_bf16.h"
 #include "plugins/device_cpu/plugin.h"
 
 namespace tenon::cpu {
@@ -90,6 +91,14 @@ inline bool KeepsShortFormat(const sdk::Match& match, sdk::Reason& reason) {
 inline constexpr sdk::KernelOptions kMathHigh{0, TENON_TRAIT_PURE | TENON_TRAIT_DETERMINISTIC | TENON_TRAIT_MATH_HIGH};
 inline bool PermitsMathHigh(const sdk::Query& query, sdk::Reason& reason) {
   return (query.math_flags() & TENON_MATH_HIGH) != 0 || reason.No("math is exact.");
+}
+
+// Whether kernels multiply pairs of bf16; before the plugin is created as far as the processor does.
+inline bool HasBf16(const CpuPlugin* plugin) {
+  return FindBf16Routines() != nullptr && (plugin == nullptr || plugin->routines().lanes == 16);
+}
+inline bool HasBf16(const CpuPlugin* plugin, sdk::Reason& reason) {
+  return HasBf16(plugin) || reason.No("This processor, or the option isa, has no instructions for bf16.");
 }
 
 // The instruction set that kernels will use; before the plugin is created that of the processor.

@@ -6,6 +6,20 @@
 namespace tenon::cpu {
 namespace {
 
+// A walk over `repeated` in its order that reads `once`: axes (repeat, extent), element size open.
+StridedCopyArgs RepeatedWalk(sdk::Dims once, sdk::Dims repeated) {
+  StridedCopyArgs walk{};
+  walk.rank = static_cast<int>(2 * once.size());
+  int64_t strides[StridedCopyArgs::kMaxRank];
+  DenseStrides(once, strides);
+  for (uint32_t axis = 0; axis < once.size(); ++axis) {
+    walk.dims[2 * axis] = once[axis] == 0 ? 0 : repeated[axis] / once[axis];
+    walk.dims[2 * axis + 1] = once[axis];
+    walk.strides[2 * axis + 1] = strides[axis];
+  }
+  return walk;
+}
+
 class TileKernel : public ViewKernel {
  public:
   static bool Supports(const sdk::Query& query, sdk::Reason& reason) {
@@ -15,16 +29,8 @@ class TileKernel : public ViewKernel {
   }
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
     const sdk::Dims x = args.input(0).dims(), y = args.output(0).dims();
-    copy_ = {};
+    copy_ = RepeatedWalk(x, y);
     copy_.element_bytes = BytesOf(args.input(0).dtype());
-    copy_.rank = static_cast<int>(2 * x.size());
-    int64_t strides[StridedCopyArgs::kMaxRank];
-    DenseStrides(x, strides);
-    for (uint32_t axis = 0; axis < x.size(); ++axis) {
-      copy_.dims[2 * axis] = x[axis] == 0 ? 0 : y[axis] / x[axis];
-      copy_.dims[2 * axis + 1] = x[axis];
-      copy_.strides[2 * axis + 1] = strides[axis];
-    }
     Collapse(copy_);
     return TENON_OK;
   }
@@ -42,15 +48,7 @@ class TileGradKernel : public CpuKernel {
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult&, sdk::Error&) {
     const sdk::Dims dy = args.input(0).dims(), dx = args.output(0).dims();
     elements_ = dx.Elements();
-    walk_ = {};
-    walk_.rank = static_cast<int>(2 * dx.size());
-    int64_t strides[StridedCopyArgs::kMaxRank];
-    DenseStrides(dx, strides);
-    for (uint32_t axis = 0; axis < dx.size(); ++axis) {
-      walk_.dims[2 * axis] = dx[axis] == 0 ? 0 : dy[axis] / dx[axis];
-      walk_.dims[2 * axis + 1] = dx[axis];
-      walk_.strides[2 * axis + 1] = strides[axis];
-    }
+    walk_ = RepeatedWalk(dx, dy);
     Collapse(walk_);
     is_one_sum_ = ReadGroups();
     SetThreads(args);
