@@ -32,10 +32,11 @@ TENON_INLINE Vec PairUp(Vec low, Vec high) {  // of bf16 numbers in float
 // The numbers of two vectors, rounded to bf16, as pairs.
 TENON_INLINE Vec RoundToPairs(Vec low, Vec high) {
 #if defined(__AVX512BF16__)
-  const auto rounded = [](Vec v) {
-    return _mm512_cvtepu16_epi32(reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(reinterpret_cast<__m512>(v))));
-  };
-  return reinterpret_cast<Vec>(_mm512_or_si512(rounded(low), _mm512_slli_epi32(rounded(high), 16)));
+  alignas(64) static constexpr uint16_t kInPairs[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                                        8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  const __m512bh rounded = _mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(high), reinterpret_cast<__m512>(low));
+  return reinterpret_cast<Vec>(
+      _mm512_permutexvar_epi16(_mm512_load_si512(kInPairs), reinterpret_cast<__m512i>(rounded)));
 #else
   const UVec kept = reinterpret_cast<UVec>(RoundToBf16(low)) & 0xffffu;
   return reinterpret_cast<Vec>(kept | reinterpret_cast<UVec>(RoundToBf16(high)) << 16);

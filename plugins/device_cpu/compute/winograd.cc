@@ -15,9 +15,10 @@ constexpr int kEdge = M + 2;  // of its window
 template <int M>
 constexpr int kPoints = kEdge<M>* kEdge<M>;   // its products
 constexpr int kRows = kAccumulators / 2;      // of a register tile, by two vectors
-constexpr int64_t kBlockFloats = 256 * 1024;  // of transformed tiles that are at work at a time, while these are not
+constexpr int64_t kBlockFloats = 128 * 1024;  // of transformed tiles that are at work at a time, while these are not
 constexpr int64_t kFewTiles = 6 * kRows;      // less than so many: each block of tiles reads all weights,
 constexpr int64_t kFewSummed = 12 * kRows;    // or adds to all sums
+constexpr int64_t kTilesAhead = 24;           // of the one that is read, tiles are fetched: images come from memory
 
 // Matrices [point][row][leading] of transformed tiles or weights, numbers of the format that is multiplied. Rows are a vector apart from a power of two, so that
 // neighbouring ones do not meet in few sets of the cache.
@@ -80,6 +81,19 @@ TENON_INLINE Window<kSide> WindowOf(const Tiles& t, int64_t i, int64_t up, int64
     window.at[k] = y >= 0 && y < h && x >= 0 && x < w ? ((n * h + y) * w + x) * c : -1;
   }
   return window;
+}
+// Fetches the M x M pixels of an image of h x w pixels of c channels that belong to tile number i alone, if there is such a tile, to the
+// second-level cache: those that are read soon, or written.
+template <int M, bool kWrite, class T>
+TENON_INLINE void FetchTile(const Tiles& t, int64_t i, int64_t h, int64_t w, int64_t c, const T* x) {
+  if (i >= t.count) return;
+  const int64_t in_image = i % (t.rows * t.columns), n = i / (t.rows * t.columns);
+  const int64_t row = in_image / t.columns * M, column = in_image % t.columns * M;
+  const int64_t bytes = Min(M, w - column) * c * static_cast<int64_t>(sizeof(T));
+  for (int64_t y = row; y < Min(row + M, h); ++y) {
+    const char* const from = reinterpret_cast<const char*>(x + ((n * h + y) * w + column) * c);
+    for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at, kWrite, 2);
+  }
 }
 // What the convolution reads for a tile, and what it writes.
 template <int M>
@@ -415,9 +429,12 @@ void Forward(const WinogradForwardArgsOf<T>& a, float* workspace, const Parallel
     const Range r = Piece(blocks, pieces, piece);
     for (int64_t b = r.begin; b < r.end; ++b) {
       const int64_t first = b * t.block, rows = Min(t.block, t.count - first);
-      for (int64_t i = 0; i < rows; ++i)
+      for (int64_t i = 0; i < rows; ++i) {
+        FetchTile<M, false>(t, first + i + kTilesAhead, s.h, s.w, s.c, a.x);
+        FetchTile<M, true>(t, first + i, s.OutH(), s.OutW(), s.oc, a.y);
         InputTile<M>(InputWindow<M>(s, t, first + i), a.x, a.mask, s.c,
                      reinterpret_cast<Number<E>*>(v_space) + i * Leading(s.c), v_matrix * kPack<E>);
+      }
       for (int64_t i = 0; i < kPoints<M>; ++i)
         Product(s, v + i * v_matrix, rows, u + i * WeightMatrix<E>(s), m + i * m_matrix);
       for (int64_t i = 0; i < rows; ++i)
@@ -453,6 +470,10 @@ void Weights(const WinogradWeightsArgsOf<T>& a, float* workspace, const Parallel
       const Range r = Piece(rows, tile_pieces, piece);
       for (int64_t row = r.begin; row < r.end; ++row) {
         const int64_t i = first + row * kPack<E>;
+        for (int64_t ahead = kTilesAhead; ahead < kTilesAhead + kPack<E>; ++ahead) {
+          FetchTile<M, false>(t, i + ahead, s.h, s.w, s.c, a.x);
+          FetchTile<M, false>(t, i + ahead, s.OutH(), s.OutW(), s.oc, a.dy);
+        }
         const bool paired = kPack<E> == 2 && i + 1 < first + tiles;
         const auto inputs = InputWindow<M>(s, t, i), next_inputs = InputWindow<M>(s, t, i + paired);
         StoreAcross<M>(inputs, paired ? &next_inputs : nullptr, s.c, v + row * Leading(s.c), v_matrix,
