@@ -64,61 +64,107 @@ TENON_INLINE Tiles GradientTiles(const WinogradShape& s) {
   return TilesOf<M>(s, (Leading(s.c) + Leading(s.oc)) / kPack<E>, kFewSummed);
 }
 
-// Where the channels of kSide x kSide neighbouring pixels of an image begin; below zero: outside of it.
+// The place of a tile: its image, and its row and column there.
+struct Place {
+  int64_t n, row, column;
+};
+TENON_INLINE Place PlaceOf(const Tiles& t, int64_t i) {
+  const int64_t in_image = i % (t.rows * t.columns);
+  return {i / (t.rows * t.columns), in_image / t.columns, in_image % t.columns};
+}
+TENON_INLINE Place Next(const Tiles& t, Place p) {
+  if (++p.column < t.columns) return p;
+  p.column = 0;
+  if (++p.row < t.rows) return p;
+  return {p.n + 1, 0, 0};
+}
+
+// kSide x kSide neighbouring pixels of an image.
 template <int kSide>
 struct Window {
-  int64_t at[kSide * kSide];
+  int64_t first;                     // where the channels of the first one begin, which may lie outside
+  int64_t row, column;               // from a pixel to the one below it, and to the one at its right
+  int64_t top, left, bottom, right;  // rows [top, bottom) and columns [left, right) lie in the image
+  bool inside;                       // so do all
 };
-// Of tile number i, moved by `up` and `left`, in an image of h x w pixels of c channels.
+// Of a tile, moved by `up` and `left`, in an image of h x w pixels of c channels.
 template <int kSide>
-TENON_INLINE Window<kSide> WindowOf(const Tiles& t, int64_t i, int64_t up, int64_t left, int64_t h, int64_t w,
+TENON_INLINE Window<kSide> WindowOf(const Tiles& t, Place p, int64_t up, int64_t left, int64_t h, int64_t w,
                                     int64_t c) {
-  const int64_t in_image = i % (t.rows * t.columns), n = i / (t.rows * t.columns);
-  const int64_t row = in_image / t.columns * t.edge - up, column = in_image % t.columns * t.edge - left;
+  const int64_t y = p.row * t.edge - up, x = p.column * t.edge - left;
   Window<kSide> window;
-  for (int k = 0; k < kSide * kSide; ++k) {
-    const int64_t y = row + k / kSide, x = column + k % kSide;
-    window.at[k] = y >= 0 && y < h && x >= 0 && x < w ? ((n * h + y) * w + x) * c : -1;
-  }
+  window.first = ((p.n * h + y) * w + x) * c, window.row = w * c, window.column = c;
+  window.top = Max(0, -y), window.left = Max(0, -x), window.bottom = Min(kSide, h - y),
+  window.right = Min(kSide, w - x);
+  window.inside = y >= 0 && x >= 0 && y + kSide <= h && x + kSide <= w;
   return window;
 }
-// Fetches the M x M pixels of an image of h x w pixels of c channels that belong to tile number i alone, if there is such a tile, to the
+// Fetches the M x M pixels of an image of h x w pixels of c channels that belong to one tile alone, if there is such a tile, to the
 // second-level cache: those that are read soon, or written.
 template <int M, bool kWrite, class T>
-TENON_INLINE void FetchTile(const Tiles& t, int64_t i, int64_t h, int64_t w, int64_t c, const T* x) {
-  if (i >= t.count) return;
-  const int64_t in_image = i % (t.rows * t.columns), n = i / (t.rows * t.columns);
-  const int64_t row = in_image / t.columns * M, column = in_image % t.columns * M;
+TENON_INLINE void Fetch(const WinogradShape& s, Place p, int64_t h, int64_t w, int64_t c, const T* x) {
+  if (p.n >= s.n) return;
+  const int64_t row = p.row * M, column = p.column * M;
   const int64_t bytes = Min(M, w - column) * c * static_cast<int64_t>(sizeof(T));
   for (int64_t y = row; y < Min(row + M, h); ++y) {
-    const char* const from = reinterpret_cast<const char*>(x + ((n * h + y) * w + column) * c);
+    const char* const from = reinterpret_cast<const char*>(x + ((p.n * h + y) * w + column) * c);
     for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at, kWrite, 2);
   }
 }
 // What the convolution reads for a tile, and what it writes.
 template <int M>
-TENON_INLINE Window<kEdge<M>> InputWindow(const WinogradShape& s, const Tiles& t, int64_t i) {
-  return WindowOf<kEdge<M>>(t, i, s.pad_top, s.pad_left, s.h, s.w, s.c);
+TENON_INLINE Window<kEdge<M>> InputWindow(const WinogradShape& s, const Tiles& t, Place p) {
+  return WindowOf<kEdge<M>>(t, p, s.pad_top, s.pad_left, s.h, s.w, s.c);
 }
 template <int M>
-TENON_INLINE Window<M> OutputWindow(const WinogradShape& s, const Tiles& t, int64_t i) {
-  return WindowOf<M>(t, i, 0, 0, s.OutH(), s.OutW(), s.oc);
+TENON_INLINE Window<M> OutputWindow(const WinogradShape& s, const Tiles& t, Place p) {
+  return WindowOf<M>(t, p, 0, 0, s.OutH(), s.OutW(), s.oc);
+}
+
+// Keeps the compiler from computing all addresses of a loop before it, for which there are not enough registers.
+template <class T>
+TENON_INLINE T* Opaque(T* p) {
+  asm("" : "+r"(p));
+  return p;
+}
+
+// Calls f(i, j, where its channel c is) for each pixel of the window that lies in the image x.
+template <int kSide, class T, class F>
+TENON_INLINE void ForEachPixel(const Window<kSide>& window, T* x, int64_t c, const F& f) {
+  if (window.inside) {
+    T* row = x + window.first + c;
+    TENON_UNROLL for (int i = 0; i < kSide; ++i, row = Opaque(row + window.row))
+        TENON_UNROLL for (int j = 0; j < kSide; ++j) f(i, j, row + j * window.column);
+    return;
+  }
+  TENON_UNROLL for (int k = 0; k < kSide * kSide; ++k) {
+    const int i = k / kSide, j = k % kSide;
+    if (i >= window.top && i < window.bottom && j >= window.left && j < window.right)
+      f(i, j, x + (window.first + i * window.row + j * window.column + c));
+  }
 }
 
 // A vector of channels from c on of each pixel of a window: zero outside, and where mask, if there is one, is not above zero.
 template <int kSide, class T>
 TENON_INLINE void LoadWindow(const Window<kSide>& window, const T* x, const T* mask, int64_t c,
                              Vec (&d)[kSide][kSide]) {
-  TENON_UNROLL for (int k = 0; k < kSide * kSide; ++k) {
-    const int64_t at = window.at[k];
-    d[k / kSide][k % kSide] = at >= 0 ? Load(x + at + c) : Zero();
-  }
+  if (!window.inside) TENON_UNROLL for (int k = 0; k < kSide * kSide; ++k) d[k / kSide][k % kSide] = Zero();
+  ForEachPixel(window, x, c, [&](int i, int j, const T* at) { d[i][j] = Load(at); });
   if (mask == nullptr) return;
-  TENON_UNROLL for (int k = 0; k < kSide * kSide; ++k) {
-    Vec& value = d[k / kSide][k % kSide];
-    const int64_t at = window.at[k];
-    if (at >= 0) value = KeepWhere(~(Load(mask + at + c) <= Zero()), value);
-  }
+  ForEachPixel(window, mask, c,
+               [&](int i, int j, const T* at) { d[i][j] = KeepWhere(~(Load(at) <= Zero()), d[i][j]); });
+}
+
+// The points of a vector of channels to a row of the matrices.
+template <int kSide, class E>
+TENON_INLINE void StorePoints(const Vec (&points)[kSide][kSide], E* to, int64_t matrix) {
+  TENON_UNROLL for (int i = 0; i < kSide; ++i, to = Opaque(to + kSide * matrix))
+      TENON_UNROLL for (int j = 0; j < kSide; ++j) Store(to + j * matrix, points[i][j]);
+}
+template <int kSide>
+TENON_INLINE void LoadPoints(const float* from, int64_t matrix, Vec (&points)[kSide][kSide]) {
+  TENON_UNROLL for (int i = 0; i < kSide; ++i, from = Opaque(from + kSide * matrix))
+      TENON_UNROLL for (int j = 0; j < kSide; ++j) points[i][j] = Load(from + j * matrix);
 }
 
 // V = B^T d B of the window of a tile in x.
@@ -136,7 +182,7 @@ void InputTile(const Window<kEdge<M>>& window, const T* x, const T* mask, int64_
   for (int64_t c = 0; c < channels; c += kLanes) {
     Vec points[kEdge<M>][kEdge<M>];
     InputPoints<M>(window, x, mask, c, points);
-    TENON_UNROLL for (int k = 0; k < kPoints<M>; ++k) Store(v + k * matrix + c, points[k / kEdge<M>][k % kEdge<M>]);
+    StorePoints(points, v + c, matrix);
   }
 }
 
@@ -146,13 +192,13 @@ void OutputTile(const WinogradForwardArgsOf<T>& a, const Window<M>& window, cons
   constexpr int kSide = kEdge<M>;
   for (int64_t c = 0; c < a.shape.oc; c += kLanes) {
     Vec q[kSide][kSide], y[M][M];
-    TENON_UNROLL for (int k = 0; k < kSide * kSide; ++k) q[k / kSide][k % kSide] = Load(m + k * matrix + c);
+    LoadPoints(m + c, matrix, q);
     AlongBothAxes(q, y, [](const Vec(&in)[kSide], Vec(&o)[M]) { Axis<M>::Output(in, o); });
     const Vec bias = a.bias == nullptr ? Zero() : Load(a.bias + c);
-    TENON_UNROLL for (int k = 0; k < M * M; ++k) {
-      const Vec value = y[k / M][k % M] + bias;
-      if (window.at[k] >= 0) Store(a.y + window.at[k] + c, a.relu ? Relu(value) : value);
-    }
+    ForEachPixel(window, a.y, c, [&](int i, int j, T* at) {
+      const Vec value = y[i][j] + bias;
+      Store(at, a.relu ? Relu(value) : value);
+    });
   }
 }
 
@@ -182,7 +228,7 @@ TENON_INLINE void StoreAcross(const W& window, const W* next, int64_t channels, 
         point = RoundToPairs(point, next != nullptr ? other[k / kSide][k % kSide] : Zero());
       }
     }
-    TENON_UNROLL for (int k = 0; k < kPoints<M>; ++k) Store(to + k * matrix + c, own[k / kSide][k % kSide]);
+    StorePoints(own, to + c, matrix);
   }
 }
 
@@ -255,7 +301,7 @@ void PackWeights(const WinogradForwardArgsOf<T>& a, const W* weights, Range bloc
             }
           }
           E* const to = u + (first * channels + (c0 + c) * width) / kPack<E> + v;
-          TENON_UNROLL for (int i = 0; i < kPoints<M>; ++i) Store(to + i * matrix, point[i / kSide][i % kSide]);
+          StorePoints(point, to, matrix);
         }
       }
   }
@@ -266,7 +312,7 @@ template <int M>
 TENON_INLINE void TransformSums(const float* from, int64_t matrix, Vec* w) {
   constexpr int kSide = kEdge<M>;
   Vec q[kSide][kSide], window[3][3];
-  TENON_UNROLL for (int i = 0; i < kSide * kSide; ++i) q[i / kSide][i % kSide] = Load(from + i * matrix);
+  LoadPoints(from, matrix, q);
   AlongBothAxes(q, window, [](const Vec(&in)[kSide], Vec(&o)[3]) { Axis<M>::Sums(in, o); });
   TENON_UNROLL for (int i = 0; i < 9; ++i) w[i] = window[i / 3][i % 3];
 }
@@ -429,16 +475,19 @@ void Forward(const WinogradForwardArgsOf<T>& a, float* workspace, const Parallel
     const Range r = Piece(blocks, pieces, piece);
     for (int64_t b = r.begin; b < r.end; ++b) {
       const int64_t first = b * t.block, rows = Min(t.block, t.count - first);
-      for (int64_t i = 0; i < rows; ++i) {
-        FetchTile<M, false>(t, first + i + kTilesAhead, s.h, s.w, s.c, a.x);
-        FetchTile<M, true>(t, first + i, s.OutH(), s.OutW(), s.oc, a.y);
-        InputTile<M>(InputWindow<M>(s, t, first + i), a.x, a.mask, s.c,
+      const Place begin = PlaceOf(t, first);
+      Place p = begin, ahead = PlaceOf(t, first + kTilesAhead);
+      for (int64_t i = 0; i < rows; ++i, p = Next(t, p), ahead = Next(t, ahead)) {
+        Fetch<M, false>(s, ahead, s.h, s.w, s.c, a.x);
+        Fetch<M, true>(s, p, s.OutH(), s.OutW(), s.oc, a.y);
+        InputTile<M>(InputWindow<M>(s, t, p), a.x, a.mask, s.c,
                      reinterpret_cast<Number<E>*>(v_space) + i * Leading(s.c), v_matrix * kPack<E>);
       }
       for (int64_t i = 0; i < kPoints<M>; ++i)
         Product(s, v + i * v_matrix, rows, u + i * WeightMatrix<E>(s), m + i * m_matrix);
-      for (int64_t i = 0; i < rows; ++i)
-        OutputTile<M>(a, OutputWindow<M>(s, t, first + i), m + i * Leading(s.oc), m_matrix);
+      p = begin;
+      for (int64_t i = 0; i < rows; ++i, p = Next(t, p))
+        OutputTile<M>(a, OutputWindow<M>(s, t, p), m + i * Leading(s.oc), m_matrix);
     }
   });
 }
@@ -468,23 +517,25 @@ void Weights(const WinogradWeightsArgsOf<T>& a, float* workspace, const Parallel
     const int64_t tile_pieces = Pieces(pool, rows, 0.1 * nanoseconds);
     ForEach(pool, tile_pieces, [&](int64_t piece) {
       const Range r = Piece(rows, tile_pieces, piece);
+      Place p = PlaceOf(t, first + r.begin * kPack<E>), ahead = PlaceOf(t, first + r.begin * kPack<E> + kTilesAhead);
       for (int64_t row = r.begin; row < r.end; ++row) {
-        const int64_t i = first + row * kPack<E>;
-        for (int64_t ahead = kTilesAhead; ahead < kTilesAhead + kPack<E>; ++ahead) {
-          FetchTile<M, false>(t, i + ahead, s.h, s.w, s.c, a.x);
-          FetchTile<M, false>(t, i + ahead, s.OutH(), s.OutW(), s.oc, a.dy);
+        for (int64_t i = 0; i < kPack<E>; ++i, ahead = Next(t, ahead)) {
+          Fetch<M, false>(s, ahead, s.h, s.w, s.c, a.x);
+          Fetch<M, false>(s, ahead, s.OutH(), s.OutW(), s.oc, a.dy);
         }
-        const bool paired = kPack<E> == 2 && i + 1 < first + tiles;
-        const auto inputs = InputWindow<M>(s, t, i), next_inputs = InputWindow<M>(s, t, i + paired);
+        const Place next = Next(t, p);
+        const bool paired = kPack<E> == 2 && row * kPack<E> + 1 < tiles;
+        const auto inputs = InputWindow<M>(s, t, p), next_inputs = InputWindow<M>(s, t, paired ? next : p);
         StoreAcross<M>(inputs, paired ? &next_inputs : nullptr, s.c, v + row * Leading(s.c), v_matrix,
                        [&](const auto& window, int64_t c, Vec(&points)[kEdge<M>][kEdge<M>]) {
                          InputPoints<M, T>(window, a.x, nullptr, c, points);
                        });
-        const auto outputs = OutputWindow<M>(s, t, i), next_outputs = OutputWindow<M>(s, t, i + paired);
+        const auto outputs = OutputWindow<M>(s, t, p), next_outputs = OutputWindow<M>(s, t, paired ? next : p);
         StoreAcross<M>(outputs, paired ? &next_outputs : nullptr, s.oc, m + row * Leading(s.oc), m_matrix,
                        [&](const auto& window, int64_t c, Vec(&points)[kEdge<M>][kEdge<M>]) {
                          GradientPoints<M>(window, a.dy, a.mask, c, points);
                        });
+        p = kPack<E> == 2 ? Next(t, next) : next;
       }
     });
     const int64_t point_pieces = Pieces(pool, kPoints<M>, nanoseconds);
