@@ -317,14 +317,22 @@ TENON_INLINE void TransformSums(const float* from, int64_t matrix, Vec* w) {
   TENON_UNROLL for (int i = 0; i < 9; ++i) w[i] = window[i / 3][i % 3];
 }
 
-// The gradient of the weights of channels [channels), whose ends are multiples of kLanes, from the sums [point][c][leading].
+// Weights of input channels [c) and output channels [oc). Their sums are [point][c][Leading].
+struct Part {
+  Range c, oc;
+  TENON_INLINE int64_t Row() const { return Leading(oc.end - oc.begin); }
+  TENON_INLINE int64_t Matrix() const { return Apart((c.end - c.begin) * Row()); }
+};
+
+// Their gradient from their sums.
 template <int M, class T>
-void UnpackWeights(const WinogradShape& s, const float* du, Range channels, T* dw) {
-  const int64_t leading = Leading(s.oc), matrix = Apart(s.c * leading);
+void UnpackWeights(const WinogradShape& s, const float* du, const Part& part, T* dw) {
+  const int64_t leading = part.Row(), matrix = part.Matrix();
   Vec taps[9 * kLanes], t[kLanes];
-  for (int64_t c0 = channels.begin; c0 < channels.end; c0 += kLanes)
-    for (int64_t oc = 0; oc < s.oc; oc += kLanes) {
-      for (int c = 0; c < kLanes; ++c) TransformSums<M>(du + (c0 + c) * leading + oc, matrix, taps + c * 9);
+  for (int64_t c0 = part.c.begin; c0 < part.c.end; c0 += kLanes)
+    for (int64_t oc = part.oc.begin; oc < part.oc.end; oc += kLanes) {
+      const float* const from = du + (c0 - part.c.begin) * leading + oc - part.oc.begin;
+      for (int c = 0; c < kLanes; ++c) TransformSums<M>(from + c * leading, matrix, taps + c * 9);
       for (int k = 0; k < 9 * kLanes; k += kLanes) {
         TENON_UNROLL for (int i = 0; i < kLanes; ++i) t[i] = taps[k + i];
         Transpose(t);
@@ -407,20 +415,37 @@ void Product(const WinogradShape& s, const E* v, int64_t rows, const E* u, float
   }
 }
 
-// One of the sums: du [c][oc] = v^T [c][rows] * m [rows][oc], added if `add`; rows counts elements of E.
+// One of the sums of a part: du [c][oc] = v^T [c][rows] * m [rows][oc], added if `add`; rows counts elements of E.
 template <class E>
-void Sum(const WinogradShape& s, const E* v, int64_t rows, const E* m, bool add, float* du) {
-  const int64_t v_row = Leading(s.c), m_row = Leading(s.oc), panels = CeilDiv(s.c, kRows);
-  for (int64_t first = 0; first < s.oc; first += 2 * kLanes) {
-    const int64_t width = WidthAt(first, s.oc);
+void Sum(const WinogradShape& s, const Part& part, const E* v, int64_t rows, const E* m, bool add, float* du) {
+  const int64_t v_row = Leading(s.c), m_row = Leading(s.oc), du_row = part.Row();
+  const int64_t channels = part.c.end - part.c.begin, panels = CeilDiv(channels, kRows);
+  for (int64_t first = part.oc.begin; first < part.oc.end; first += 2 * kLanes) {
+    const int64_t width = WidthAt(first, part.oc.end);
     for (int64_t i = 0; i < panels; ++i) {
-      const Range c = Piece(s.c, panels, i);
+      const Range c = Piece(channels, panels, i);
       const SumFn<E> f =
           width == kLanes ? FindSum<E, 1, TENON_ROWS>(c.end - c.begin) : FindSum<E, 2, TENON_ROWS>(c.end - c.begin);
-      f(v + c.begin, v_row, m + first, m_row, rows, add, du + c.begin * m_row + first, m_row);
+      f(v + part.c.begin + c.begin, v_row, m + first, m_row, rows, add, du + c.begin * du_row + first - part.oc.begin,
+        du_row);
     }
   }
 }
+
+// The parts in which the weights are summed: the sums of one stay in the second-level cache.
+struct Parts {
+  int64_t c, oc;
+  TENON_INLINE int64_t Count() const { return c * oc; }
+  TENON_INLINE Part At(const WinogradShape& s, int64_t i) const {
+    return {Piece(s.c, c, i % c, kGrain), Piece(s.oc, oc, i / c, kGrain)};
+  }
+  // From one matrix of sums to the next in the largest part.
+  TENON_INLINE int64_t Matrix(const WinogradShape& s) const {
+    return Part{{0, CeilDiv(s.c, kGrain * c) * kGrain}, {0, CeilDiv(s.oc, kGrain * oc) * kGrain}}.Matrix();
+  }
+  static constexpr int64_t kGrain = 16;
+};
+TENON_INLINE Parts PartsOf(const WinogradShape& s) { return {CeilDiv(s.c, 48), CeilDiv(s.oc, 128)}; }
 
 template <int M>
 TENON_INLINE double Nanoseconds(const WinogradShape& s, const Tiles& t) {
@@ -493,11 +518,13 @@ void Forward(const WinogradForwardArgsOf<T>& a, float* workspace, const Parallel
 }
 
 template <int M, class T>
-int64_t WeightsBytes(const WinogradWeightsArgsOf<T>& a) {
+int64_t WeightsBytes(const WinogradWeightsArgsOf<T>& a, int64_t threads) {
   using E = Element<T>;
   const WinogradShape& s = a.shape;
   const Tiles t = GradientTiles<M, E>(s);
-  const int64_t floats = Apart(s.c * Leading(s.oc)) + InputMatrix<E>(s, t) + OutputMatrix<E>(s, t);
+  const Parts parts = PartsOf(s);
+  const int64_t sums = (t.block >= t.count ? Min(parts.Count(), Max(1, threads)) : parts.Count()) * parts.Matrix(s);
+  const int64_t floats = sums + InputMatrix<E>(s, t) + OutputMatrix<E>(s, t);
   return kPoints<M> * floats * static_cast<int64_t>(sizeof(float));
 }
 
@@ -506,11 +533,12 @@ void Weights(const WinogradWeightsArgsOf<T>& a, float* workspace, const Parallel
   using E = Element<T>;
   const WinogradShape& s = a.shape;
   const Tiles t = GradientTiles<M, E>(s);
-  const int64_t du_matrix = Apart(s.c * Leading(s.oc));
   const int64_t v_matrix = InputMatrix<E>(s, t), m_matrix = OutputMatrix<E>(s, t);
-  float* const du = workspace;
-  E* const v = reinterpret_cast<E*>(du + kPoints<M> * du_matrix);
+  E* const v = reinterpret_cast<E*>(workspace);
   E* const m = v + kPoints<M> * v_matrix;
+  const Parts parts = PartsOf(s);
+  const int64_t part_floats = kPoints<M> * parts.Matrix(s);
+  float* const part_sums = reinterpret_cast<float*>(m + kPoints<M> * m_matrix);
   const double nanoseconds = Nanoseconds<M>(s, t) * static_cast<double>(t.block) / static_cast<double>(t.count);
   for (int64_t first = 0; first < t.count; first += t.block) {
     const int64_t tiles = Min(t.block, t.count - first), rows = CeilDiv(tiles, kPack<E>);
@@ -538,21 +566,23 @@ void Weights(const WinogradWeightsArgsOf<T>& a, float* workspace, const Parallel
         p = kPack<E> == 2 ? Next(t, next) : next;
       }
     });
-    const int64_t point_pieces = Pieces(pool, kPoints<M>, nanoseconds);
-    ForEach(pool, point_pieces, [&](int64_t piece) {
-      const Range r = Piece(kPoints<M>, point_pieces, piece);
-      for (int64_t i = r.begin; i < r.end; ++i)
-        Sum(s, v + i * v_matrix, rows, m + i * m_matrix, first > 0, du + i * du_matrix);
+    const bool only = t.block >= t.count, last = first + t.block >= t.count;
+    const int64_t part_pieces = Pieces(pool, parts.Count(), nanoseconds);
+    ForEach(pool, part_pieces, [&](int64_t piece) {
+      const Range r = Piece(parts.Count(), part_pieces, piece);
+      for (int64_t k = r.begin; k < r.end; ++k) {
+        const Part part = parts.At(s, k);
+        float* const du = part_sums + (only ? piece : k) * part_floats;
+        for (int64_t i = 0; i < kPoints<M>; ++i)
+          Sum(s, part, v + i * v_matrix, rows, m + i * m_matrix, first > 0, du + i * part.Matrix());
+        if (!last) continue;
+        if (a.wide_dw != nullptr)
+          UnpackWeights<M>(s, du, part, a.wide_dw);
+        else
+          UnpackWeights<M>(s, du, part, a.dw);
+      }
     });
   }
-  const int64_t channel_pieces = Pieces(pool, s.c, 0.3 * static_cast<double>(kPoints<M> * s.c * s.oc));
-  ForEach(pool, channel_pieces, [&](int64_t i) {
-    const Range part = Piece(s.c, channel_pieces, i, kLanes);
-    if (a.wide_dw != nullptr)
-      UnpackWeights<M>(s, du, part, a.wide_dw);
-    else
-      UnpackWeights<M>(s, du, part, a.dw);
-  });
   if (a.db == nullptr) return;
   MaskArgsOf<T> sums;
   sums.rows = s.n * s.OutH() * s.OutW(), sums.columns = s.oc;
@@ -581,8 +611,8 @@ void WinogradForward(const WinogradForwardArgsOf<T>& a, float* workspace, const 
 }
 
 template <class T>
-int64_t WinogradWeightsWorkspace(const WinogradWeightsArgsOf<T>& a, int64_t) {
-  return WithEdge<T>(a.edge, [&](auto edge) { return WeightsBytes<edge()>(a); });
+int64_t WinogradWeightsWorkspace(const WinogradWeightsArgsOf<T>& a, int64_t threads) {
+  return WithEdge<T>(a.edge, [&](auto edge) { return WeightsBytes<edge()>(a, threads); });
 }
 
 template <class T>
