@@ -186,13 +186,14 @@ void InputTile(const Window<kEdge<M>>& window, const T* x, const T* mask, int64_
   }
 }
 
-// Y = A^T m A: the outputs of a tile from a row of the matrices, with bias and activation.
+// Y = A^T m A: the outputs of a tile in the given channels, from a row of the matrices of these, with bias and activation.
 template <int M, class T>
-void OutputTile(const WinogradForwardArgsOf<T>& a, const Window<M>& window, const float* m, int64_t matrix) {
+void OutputTile(const WinogradForwardArgsOf<T>& a, const Window<M>& window, Range channels, const float* m,
+                int64_t matrix) {
   constexpr int kSide = kEdge<M>;
-  for (int64_t c = 0; c < a.shape.oc; c += kLanes) {
+  for (int64_t c = channels.begin; c < channels.end; c += kLanes, m += kLanes) {
     Vec q[kSide][kSide], y[M][M];
-    LoadPoints(m + c, matrix, q);
+    LoadPoints(m, matrix, q);
     AlongBothAxes(q, y, [](const Vec(&in)[kSide], Vec(&o)[M]) { Axis<M>::Output(in, o); });
     const Vec bias = a.bias == nullptr ? Zero() : Load(a.bias + c);
     ForEachPixel(window, a.y, c, [&](int i, int j, T* at) {
@@ -270,41 +271,38 @@ TENON_INLINE void LoadTaps(const WinogradForwardArgsOf<T>& a, const W* from, Vec
   }
 }
 
-// From one matrix of U to the next.
-template <class E>
-TENON_INLINE int64_t WeightMatrix(const WinogradShape& s) {
-  return Apart(s.c * s.oc / kPack<E>);
-}
-
-// U as [point][block of output channels][c / kPack][width], for the blocks of `blocks`.
+// The block of output channels that begins at `first` of the weights, as [point][c / kPack][width].
 template <int M, class T, class W>
-void PackWeights(const WinogradForwardArgsOf<T>& a, const W* weights, Range blocks, Element<T>* u) {
+void PackWeights(const WinogradForwardArgsOf<T>& a, const W* weights, int64_t first, Element<T>* u, int64_t matrix) {
   using E = Element<T>;
-  const int64_t channels = a.shape.c, out_channels = a.shape.oc, matrix = WeightMatrix<E>(a.shape);
+  constexpr int kSide = kEdge<M>;
+  const int64_t channels = a.shape.c, out_channels = a.shape.oc, width = WidthAt(first, out_channels);
   const int64_t lane = a.turned ? 9 : channels * 9, element = a.turned ? out_channels * 9 : 9;
   Vec taps[9 * kLanes];
-  for (int64_t b = blocks.begin; b < blocks.end; ++b) {
-    const int64_t first = b * 2 * kLanes, width = WidthAt(first, out_channels);
-    for (int64_t c0 = 0; c0 < channels; c0 += kLanes)
-      for (int64_t v = 0; v < width; v += kLanes) {
-        LoadTaps(a, weights + (first + v) * lane + c0 * element, taps);
-        for (int64_t c = 0; c < kLanes; c += kPack<E>) {
-          constexpr int kSide = kEdge<M>;
-          Vec point[kSide][kSide];
-          TransformWeights<M>(taps + c * 9, point);
-          if constexpr (kPack<E> == 2) {
-            Vec next[kSide][kSide];
-            TransformWeights<M>(taps + (c + 1) * 9, next);
-            TENON_UNROLL for (int i = 0; i < kPoints<M>; ++i) {
-              Vec& first_of_pair = point[i / kSide][i % kSide];
-              first_of_pair = RoundToPairs(first_of_pair, next[i / kSide][i % kSide]);
-            }
+  for (int64_t c0 = 0; c0 < channels; c0 += kLanes)
+    for (int64_t v = 0; v < width; v += kLanes) {
+      LoadTaps(a, weights + (first + v) * lane + c0 * element, taps);
+      for (int64_t c = 0; c < kLanes; c += kPack<E>) {
+        Vec point[kSide][kSide];
+        TransformWeights<M>(taps + c * 9, point);
+        if constexpr (kPack<E> == 2) {
+          Vec next[kSide][kSide];
+          TransformWeights<M>(taps + (c + 1) * 9, next);
+          TENON_UNROLL for (int i = 0; i < kPoints<M>; ++i) {
+            Vec& first_of_pair = point[i / kSide][i % kSide];
+            first_of_pair = RoundToPairs(first_of_pair, next[i / kSide][i % kSide]);
           }
-          E* const to = u + (first * channels + (c0 + c) * width) / kPack<E> + v;
-          StorePoints(point, to, matrix);
         }
+        StorePoints(point, u + (c0 + c) / kPack<E> * width + v, matrix);
       }
-  }
+    }
+}
+template <int M, class T>
+void PackWeights(const WinogradForwardArgsOf<T>& a, int64_t first, Element<T>* u, int64_t matrix) {
+  if (a.wide_weights != nullptr)
+    PackWeights<M>(a, a.wide_weights, first, u, matrix);
+  else
+    PackWeights<M>(a, a.weights, first, u, matrix);
 }
 
 // G^T du G for one channel and a vector of output channels: the gradients of nine weights from the sums of the matrices.
@@ -399,19 +397,15 @@ TENON_INLINE SumFn<E> FindSum(int64_t rows) {
   return kTable[rows - 1];
 }
 
-// One of the products: m [rows][oc] = v [rows][c] * u.
+// One of the products: m [rows][width] = v [rows][c] * u, of a block of output channels.
 template <class E>
-void Product(const WinogradShape& s, const E* v, int64_t rows, const E* u, float* m) {
-  const int64_t v_row = Leading(s.c) / kPack<E>, m_row = Leading(s.oc), panels = CeilDiv(rows, kRows);
-  const int64_t k = s.c / kPack<E>;
-  for (int64_t first = 0; first < s.oc; first += 2 * kLanes) {
-    const int64_t width = WidthAt(first, s.oc);
-    for (int64_t i = 0; i < panels; ++i) {
-      const Range r = Piece(rows, panels, i);
-      const ProductFn<E> f = width == kLanes ? FindProduct<E, 1, TENON_ROWS>(r.end - r.begin)
-                                             : FindProduct<E, 2, TENON_ROWS>(r.end - r.begin);
-      f(v + r.begin * v_row, v_row, u + first * k, k, m + r.begin * m_row + first, m_row);
-    }
+void Product(const WinogradShape& s, const E* v, int64_t rows, const E* u, int64_t width, float* m, int64_t m_row) {
+  const int64_t v_row = Leading(s.c) / kPack<E>, panels = CeilDiv(rows, kRows);
+  for (int64_t i = 0; i < panels; ++i) {
+    const Range r = Piece(rows, panels, i);
+    const ProductFn<E> f = width == kLanes ? FindProduct<E, 1, TENON_ROWS>(r.end - r.begin)
+                                           : FindProduct<E, 2, TENON_ROWS>(r.end - r.begin);
+    f(v + r.begin * v_row, v_row, u, s.c / kPack<E>, m + r.begin * m_row, m_row);
   }
 }
 
@@ -452,70 +446,136 @@ TENON_INLINE double Nanoseconds(const WinogradShape& s, const Tiles& t) {
   return static_cast<double>(t.count * kPoints<M>) * static_cast<double>(s.c * s.oc) / (2.5 * kLanes);
 }
 
-// From one matrix of transformed inputs of a block to the next, and of outputs.
+// From one matrix of so many transformed tiles to the next: of inputs, and of gradients of outputs.
 template <class E>
-TENON_INLINE int64_t InputMatrix(const WinogradShape& s, const Tiles& t) {
-  return Apart(t.block / kPack<E> * Leading(s.c));
+TENON_INLINE int64_t InputMatrix(const WinogradShape& s, int64_t tiles) {
+  return Apart(RoundUp(tiles, kPack<E>) / kPack<E> * Leading(s.c));
 }
 template <class E>
-TENON_INLINE int64_t OutputMatrix(const WinogradShape& s, const Tiles& t) {
-  return Apart(t.block / kPack<E> * Leading(s.oc));
+TENON_INLINE int64_t OutputMatrix(const WinogradShape& s, int64_t tiles) {
+  return Apart(RoundUp(tiles, kPack<E>) / kPack<E> * Leading(s.oc));
 }
-// Floats of both of one piece of work.
-template <int M, class E>
-TENON_INLINE int64_t ForwardFloats(const WinogradShape& s, const Tiles& t) {
-  return kPoints<M> * (InputMatrix<E>(s, t) + OutputMatrix<float>(s, t));
+
+// ---- the two orders of a convolution
+
+// The inputs of some tiles to as many rows from v on.
+template <int M, class T>
+void InputTiles(const WinogradForwardArgsOf<T>& a, const Tiles& t, Range tiles, Element<T>* v, int64_t matrix) {
+  constexpr int64_t kPacked = kPack<Element<T>>;
+  const WinogradShape& s = a.shape;
+  auto* row = reinterpret_cast<Number<Element<T>>*>(v);
+  Place p = PlaceOf(t, tiles.begin), ahead = PlaceOf(t, tiles.begin + kTilesAhead);
+  for (int64_t i = tiles.begin; i < tiles.end; ++i, p = Next(t, p), ahead = Next(t, ahead), row += Leading(s.c)) {
+    Fetch<M, false>(s, ahead, s.h, s.w, s.c, a.x);
+    Fetch<M, true>(s, p, s.OutH(), s.OutW(), s.oc, a.y);
+    InputTile<M>(InputWindow<M>(s, t, p), a.x, a.mask, s.c, row, matrix * kPacked);
+  }
+}
+template <int M, class T>
+void OutputTiles(const WinogradForwardArgsOf<T>& a, const Tiles& t, Range tiles, Range channels, const float* m,
+                 int64_t m_row, int64_t matrix) {
+  Place p = PlaceOf(t, tiles.begin);
+  for (int64_t i = tiles.begin; i < tiles.end; ++i, p = Next(t, p), m += m_row)
+    OutputTile<M>(a, OutputWindow<M>(a.shape, t, p), channels, m, matrix);
+}
+
+// All weights are transformed once, and meet the tiles block by block.
+template <int M, class T>
+struct ByTiles {
+  using E = Element<T>;
+  const WinogradForwardArgsOf<T>& a;
+  const WinogradShape& s = a.shape;
+  const Tiles t = ForwardTiles<M, E>(s);
+  const int64_t u_matrix = Apart(s.c * s.oc / kPack<E>);
+  const int64_t v_matrix = InputMatrix<E>(s, t.block), m_matrix = OutputMatrix<float>(s, t.block);
+
+  int64_t Floats(int64_t threads) const { return kPoints<M> * (u_matrix + threads * (v_matrix + m_matrix)); }
+
+  void Run(float* workspace, const Parallel& pool) const {
+    E* const u = reinterpret_cast<E*>(workspace);
+    const int64_t u_blocks = CeilDiv(s.oc, 2 * kLanes);
+    const int64_t u_pieces = Pieces(pool, u_blocks, 0.3 * static_cast<double>(kPoints<M> * s.c * s.oc));
+    ForEach(pool, u_pieces, [&](int64_t piece) {
+      const Range r = Piece(u_blocks, u_pieces, piece);
+      for (int64_t first = r.begin * 2 * kLanes; first < Min(s.oc, r.end * 2 * kLanes); first += 2 * kLanes)
+        PackWeights<M>(a, first, u + first * s.c / kPack<E>, u_matrix);
+    });
+    const int64_t blocks = CeilDiv(t.count, t.block), pieces = Pieces(pool, blocks, Nanoseconds<M>(s, t));
+    ForEach(pool, pieces, [&](int64_t piece) {
+      float* const space = workspace + kPoints<M> * (u_matrix + piece * (v_matrix + m_matrix));
+      E* const v = reinterpret_cast<E*>(space);
+      float* const m = space + kPoints<M> * v_matrix;
+      const Range r = Piece(blocks, pieces, piece);
+      for (int64_t b = r.begin; b < r.end; ++b) {
+        const Range tiles{b * t.block, Min(t.count, (b + 1) * t.block)};
+        InputTiles<M>(a, t, tiles, v, v_matrix);
+        for (int64_t i = 0; i < kPoints<M>; ++i)
+          for (int64_t first = 0; first < s.oc; first += 2 * kLanes)
+            Product(s, v + i * v_matrix, tiles.end - tiles.begin, u + i * u_matrix + first * s.c / kPack<E>,
+                    WidthAt(first, s.oc), m + i * m_matrix + first, Leading(s.oc));
+        OutputTiles<M>(a, t, tiles, {0, s.oc}, m, Leading(s.oc), m_matrix);
+      }
+    });
+  }
+};
+
+// All tiles are transformed once, and meet the weights block by block.
+template <int M, class T>
+struct ByChannels {
+  using E = Element<T>;
+  static constexpr int64_t kRow = 2 * kLanes;
+  const WinogradForwardArgsOf<T>& a;
+  const WinogradShape& s = a.shape;
+  const Tiles t = ForwardTiles<M, E>(s);
+  const int64_t v_matrix = InputMatrix<E>(s, t.count);
+  const int64_t u_matrix = Apart(s.c * kRow / kPack<E>), m_matrix = Apart(t.count * kRow);
+
+  int64_t Floats(int64_t threads) const { return kPoints<M> * (v_matrix + threads * (u_matrix + m_matrix)); }
+
+  void Run(float* workspace, const Parallel& pool) const {
+    E* const v = reinterpret_cast<E*>(workspace);
+    const double nanoseconds = Nanoseconds<M>(s, t);
+    const int64_t v_pieces = Pieces(pool, t.count, 0.1 * nanoseconds);
+    ForEach(pool, v_pieces, [&](int64_t piece) {
+      const Range tiles = Piece(t.count, v_pieces, piece);
+      InputTiles<M>(a, t, tiles, v + tiles.begin * Leading(s.c) / kPack<E>, v_matrix);
+    });
+    const int64_t blocks = CeilDiv(s.oc, kRow), pieces = Pieces(pool, blocks, nanoseconds);
+    ForEach(pool, pieces, [&](int64_t piece) {
+      float* const space = workspace + kPoints<M> * (v_matrix + piece * (u_matrix + m_matrix));
+      E* const u = reinterpret_cast<E*>(space);
+      float* const m = space + kPoints<M> * u_matrix;
+      const Range r = Piece(blocks, pieces, piece);
+      for (int64_t first = r.begin * kRow; first < Min(s.oc, r.end * kRow); first += kRow) {
+        const int64_t width = WidthAt(first, s.oc);
+        PackWeights<M>(a, first, u, u_matrix);
+        for (int64_t i = 0; i < kPoints<M>; ++i)
+          Product(s, v + i * v_matrix, t.count, u + i * u_matrix, width, m + i * m_matrix, kRow);
+        OutputTiles<M>(a, t, {0, t.count}, {first, first + width}, m, kRow, m_matrix);
+      }
+    });
+  }
+};
+
+// What is smaller is transformed once.
+template <int M, class T, class F>
+TENON_INLINE auto WithOrder(const WinogradForwardArgsOf<T>& a, const F& f) {
+  if (ForwardTiles<M, Element<T>>(a.shape).count < a.shape.oc) return f(ByChannels<M, T>{a});
+  return f(ByTiles<M, T>{a});
 }
 
 template <int M, class T>
 int64_t ForwardBytes(const WinogradForwardArgsOf<T>& a, int64_t threads) {
-  const WinogradShape& s = a.shape;
-  using E = Element<T>;
-  const int64_t tiles = Max(1, threads) * ForwardFloats<M, E>(s, ForwardTiles<M, E>(s));
-  return (kPoints<M> * WeightMatrix<E>(s) + tiles) * static_cast<int64_t>(sizeof(float));
+  return WithOrder<M>(a, [&](const auto& order) { return order.Floats(Max(1, threads)); }) *
+         static_cast<int64_t>(sizeof(float));
 }
 
 template <int M, class T>
 void Forward(const WinogradForwardArgsOf<T>& a, float* workspace, const Parallel& pool) {
-  using E = Element<T>;
-  const WinogradShape& s = a.shape;
-  const Tiles t = ForwardTiles<M, E>(s);
-  E* const u = reinterpret_cast<E*>(workspace);
-  float* const space = workspace + kPoints<M> * WeightMatrix<E>(s);
-  const int64_t weight_blocks = CeilDiv(s.oc, 2 * kLanes);
-  const int64_t weight_pieces = Pieces(pool, weight_blocks, 0.3 * static_cast<double>(kPoints<M> * s.c * s.oc));
-  ForEach(pool, weight_pieces, [&](int64_t i) {
-    const Range part = Piece(weight_blocks, weight_pieces, i);
-    if (a.wide_weights != nullptr)
-      PackWeights<M>(a, a.wide_weights, part, u);
-    else
-      PackWeights<M>(a, a.weights, part, u);
-  });
-  const int64_t blocks = CeilDiv(t.count, t.block), pieces = Pieces(pool, blocks, Nanoseconds<M>(s, t));
-  ForEach(pool, pieces, [&](int64_t piece) {
-    float* const v_space = space + piece * ForwardFloats<M, E>(s, t);
-    float* const m = v_space + kPoints<M> * InputMatrix<E>(s, t);
-    const E* const v = reinterpret_cast<const E*>(v_space);
-    const int64_t v_matrix = InputMatrix<E>(s, t), m_matrix = OutputMatrix<float>(s, t);
-    const Range r = Piece(blocks, pieces, piece);
-    for (int64_t b = r.begin; b < r.end; ++b) {
-      const int64_t first = b * t.block, rows = Min(t.block, t.count - first);
-      const Place begin = PlaceOf(t, first);
-      Place p = begin, ahead = PlaceOf(t, first + kTilesAhead);
-      for (int64_t i = 0; i < rows; ++i, p = Next(t, p), ahead = Next(t, ahead)) {
-        Fetch<M, false>(s, ahead, s.h, s.w, s.c, a.x);
-        Fetch<M, true>(s, p, s.OutH(), s.OutW(), s.oc, a.y);
-        InputTile<M>(InputWindow<M>(s, t, p), a.x, a.mask, s.c,
-                     reinterpret_cast<Number<E>*>(v_space) + i * Leading(s.c), v_matrix * kPack<E>);
-      }
-      for (int64_t i = 0; i < kPoints<M>; ++i)
-        Product(s, v + i * v_matrix, rows, u + i * WeightMatrix<E>(s), m + i * m_matrix);
-      p = begin;
-      for (int64_t i = 0; i < rows; ++i, p = Next(t, p))
-        OutputTile<M>(a, OutputWindow<M>(s, t, p), m + i * Leading(s.oc), m_matrix);
-    }
-  });
+  WithOrder<M>(a, [&](const auto& order) { order.Run(workspace, pool); });
 }
+
+// ---- the gradient of weights
 
 template <int M, class T>
 int64_t WeightsBytes(const WinogradWeightsArgsOf<T>& a, int64_t threads) {
@@ -524,7 +584,7 @@ int64_t WeightsBytes(const WinogradWeightsArgsOf<T>& a, int64_t threads) {
   const Tiles t = GradientTiles<M, E>(s);
   const Parts parts = PartsOf(s);
   const int64_t sums = (t.block >= t.count ? Min(parts.Count(), Max(1, threads)) : parts.Count()) * parts.Matrix(s);
-  const int64_t floats = sums + InputMatrix<E>(s, t) + OutputMatrix<E>(s, t);
+  const int64_t floats = sums + InputMatrix<E>(s, t.block) + OutputMatrix<E>(s, t.block);
   return kPoints<M> * floats * static_cast<int64_t>(sizeof(float));
 }
 
@@ -533,7 +593,7 @@ void Weights(const WinogradWeightsArgsOf<T>& a, float* workspace, const Parallel
   using E = Element<T>;
   const WinogradShape& s = a.shape;
   const Tiles t = GradientTiles<M, E>(s);
-  const int64_t v_matrix = InputMatrix<E>(s, t), m_matrix = OutputMatrix<E>(s, t);
+  const int64_t v_matrix = InputMatrix<E>(s, t.block), m_matrix = OutputMatrix<E>(s, t.block);
   E* const v = reinterpret_cast<E*>(workspace);
   E* const m = v + kPoints<M> * v_matrix;
   const Parts parts = PartsOf(s);

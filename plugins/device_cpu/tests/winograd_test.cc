@@ -32,9 +32,9 @@ void ForEachProduct(const WinogradShape& s, const F& f) {
 }
 
 const WinogradShape kShapes[] = {
-    {2, 16, 8, 8, 32, 1, 1, 1, 1},   {1, 32, 7, 9, 48, 1, 1, 1, 1}, {3, 16, 4, 5, 16, 0, 0, 0, 0},
-    {1, 48, 3, 3, 16, 2, 2, 2, 2},   {2, 16, 6, 6, 64, 0, 1, 2, 1}, {1, 16, 1, 1, 16, 1, 1, 1, 1},
-    {5, 64, 12, 12, 64, 1, 1, 1, 1},
+    {2, 16, 8, 8, 32, 1, 1, 1, 1},   {1, 32, 7, 9, 48, 1, 1, 1, 1},   {3, 16, 4, 5, 16, 0, 0, 0, 0},
+    {1, 48, 3, 3, 16, 2, 2, 2, 2},   {2, 16, 6, 6, 64, 0, 1, 2, 1},   {1, 16, 1, 1, 16, 1, 1, 1, 1},
+    {5, 64, 12, 12, 64, 1, 1, 1, 1}, {2, 112, 5, 6, 144, 1, 1, 1, 1},
 };
 
 // Numbers of T, float or bf16, and what they stand for.
@@ -170,26 +170,28 @@ std::vector<std::pair<const Routines*, int>> EachWithBothEdges() {
 }
 
 TEST(Winograd, GivesTheSameBitsForAnyNumberOfThreads) {
-  for (const auto& [r, edge] : EachWithBothEdges()) {
-    const WinogradShape s{16, 64, 12, 12, 64, 1, 1, 1, 1};
-    const auto x = Random(s.n * s.c * s.h * s.w, 1), w = Random(s.oc * s.c * 9, 2),
-               dy = Random(s.n * s.oc * s.h * s.w, 3);
-    std::vector<Array<float>> y, dw;
-    for (const int64_t threads : {1, 3}) {
-      y.emplace_back(dy.size());
-      dw.emplace_back(w.size());
-      WinogradForwardArgs f;
-      f.shape = s, f.edge = edge, f.x = x.get(), f.weights = w.get(), f.y = y.back().get();
-      Workspace space(r->f32.winograd_forward_workspace(f, threads));
-      r->f32.winograd_forward(f, space.get(), Threads(threads));
-      WinogradWeightsArgs a;
-      a.shape = s, a.edge = edge, a.x = x.get(), a.dy = dy.get(), a.dw = dw.back().get();
-      Workspace weights_space(r->f32.winograd_weights_workspace(a, threads));
-      r->f32.winograd_weights(a, weights_space.get(), Threads(threads));
+  // More tiles than channels, and fewer.
+  const WinogradShape shapes[] = {{16, 64, 12, 12, 64, 1, 1, 1, 1}, {2, 112, 7, 8, 176, 1, 1, 1, 1}};
+  for (const auto& [r, edge] : EachWithBothEdges())
+    for (const WinogradShape& s : shapes) {
+      const auto x = Random(s.n * s.c * s.h * s.w, 1), w = Random(s.oc * s.c * 9, 2),
+                 dy = Random(s.n * s.oc * s.h * s.w, 3);
+      std::vector<Array<float>> y, dw;
+      for (const int64_t threads : {1, 3}) {
+        y.emplace_back(dy.size());
+        dw.emplace_back(w.size());
+        WinogradForwardArgs f;
+        f.shape = s, f.edge = edge, f.x = x.get(), f.weights = w.get(), f.y = y.back().get();
+        Workspace space(r->f32.winograd_forward_workspace(f, threads));
+        r->f32.winograd_forward(f, space.get(), Threads(threads));
+        WinogradWeightsArgs a;
+        a.shape = s, a.edge = edge, a.x = x.get(), a.dy = dy.get(), a.dw = dw.back().get();
+        Workspace weights_space(r->f32.winograd_weights_workspace(a, threads));
+        r->f32.winograd_weights(a, weights_space.get(), Threads(threads));
+      }
+      for (int64_t i = 0; i < y[0].size(); ++i) ASSERT_EQ(y[0][i], y[1][i]) << r->isa;
+      for (int64_t i = 0; i < dw[0].size(); ++i) ASSERT_EQ(dw[0][i], dw[1][i]) << r->isa;
     }
-    for (int64_t i = 0; i < y[0].size(); ++i) ASSERT_EQ(y[0][i], y[1][i]) << r->isa;
-    for (int64_t i = 0; i < dw[0].size(); ++i) ASSERT_EQ(dw[0][i], dw[1][i]) << r->isa;
-  }
 }
 
 }  // namespace
