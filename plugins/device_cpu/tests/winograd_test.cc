@@ -74,10 +74,10 @@ void ExpectClose(const Array<T>& numbers, const std::vector<double>& want, doubl
         << what << " " << i << " " << r->isa;
 }
 
-// Tiles of 4x4 have factors up to 8: more is lost where they are added up, up to what `math: high` permits.
+// Tiles of 4x4 have factors up to 8: more is lost where they are added up, the more the more channels; `math: high` permits 1e-5.
 template <class T>
 void CheckAgainstDouble(int edge = 2) {
-  const double forward_error = edge == 4 ? 2e-6 : kForwardError<T>, sum_error = edge == 4 ? 4e-6 : kSumError<T>;
+  const double forward_error = edge == 4 ? 3e-6 : kForwardError<T>, sum_error = edge == 4 ? 4e-6 : kSumError<T>;
   for (const Routines* r : AllRoutines())
     for (const WinogradShape& s : kShapes)
       for (const bool masked : {false, true}) {
