@@ -5,9 +5,6 @@
 namespace tenon::cpu {
 namespace {
 
-// Below so many tiles the transform of the weights costs more than the products that it saves (README.md).
-constexpr int64_t kFewestTiles = 96;
-
 template <class Number, int kEdge = 2>
 class Winograd {
  public:
@@ -72,6 +69,9 @@ class Winograd {
   }
 
  private:
+  // Below so many tiles the transform of the weights costs more than the products that it saves (README.md).
+  static constexpr int64_t kFewestTiles = kEdge == 2 ? 4 : 8;
+
   static int64_t TilesAlong(int64_t outputs) { return (outputs + kEdge - 1) / kEdge; }
   // The convolution that computes the gradient of the data of `s`.
   static WinogradShape Turned(const WinogradShape& s) {
