@@ -34,6 +34,9 @@ struct EagerCall {
 struct GradientOptions {
   bool retain = false;  // the recorded operators can be used again
   bool record = false;  // the gradient computation is recorded too, so that it can be differentiated
+  // Called during the computation with the position of a tensor asked for and its gradient, once nothing more flows into it.
+  // Not for what the loss does not depend on. An error ends the computation.
+  std::function<Status(std::size_t target, const EagerTensor& gradient)> on_ready;
 };
 
 // Runs operators one by one as they are reached (mode pynative), with the kernels of the device's plugins and the

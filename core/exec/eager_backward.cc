@@ -1,6 +1,7 @@
 // Gradients of what an eager engine recorded: the blocks that the loss depends on, latest first, each through the
 // gradient function of its operator.
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/exec/eager.h"
 
@@ -86,7 +87,11 @@ class EagerBackward {
                      targets.size());
     TENON_ASSIGN(EagerTensor one, One(loss));
     Push(loss.value(), std::move(one));
-    for (auto at = blocks_.rbegin(); at != blocks_.rend(); ++at) TENON_TRY(Visit(**at));
+    if (options_.on_ready) FindFirstUsers(targets);
+    for (auto at = blocks_.rbegin(); at != blocks_.rend(); ++at) {
+      TENON_TRY(Visit(**at));
+      if (!ready_after_.empty()) TENON_TRY(Report(**at, targets));
+    }
     std::vector<EagerTensor> gradients;
     for (const EagerTensor& target : targets) {
       const bool reached = target && target.value()->block->mark == engine_.visit_;
@@ -165,6 +170,32 @@ class EagerBackward {
         if (output.type != nullptr && IsFloating(output.type->value.dtype)) SlotOf(&output).depends = true;
       }
     }
+  }
+
+  // Gradients flow from later blocks: that of a target is whole after the first block that reads it.
+  void FindFirstUsers(std::span<const EagerTensor> targets) {
+    std::unordered_map<const EagerValue*, std::size_t> waiting;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      if (targets[i]) waiting.emplace(targets[i].value(), i);
+    }
+    for (const EagerBlock* block : blocks_) {
+      for (std::int32_t i = 0; i < block->input_count; ++i) {
+        const auto target = waiting.find(block->inputs[i]);
+        if (target == waiting.end()) continue;
+        ready_after_[block].push_back(target->second);
+        waiting.erase(target);
+      }
+    }
+  }
+
+  Status Report(const EagerBlock& visited, std::span<const EagerTensor> targets) {
+    const auto ready = ready_after_.find(&visited);
+    if (ready == ready_after_.end()) return {};
+    for (const std::size_t target : ready->second) {
+      TENON_ASSIGN(const EagerTensor gradient, Take(targets[target].value()));
+      if (gradient) TENON_TRY(options_.on_ready(target, gradient));
+    }
+    return {};
   }
 
   Result<EagerTensor> One(const EagerTensor& loss) {
@@ -292,6 +323,7 @@ class EagerBackward {
   EagerGradBuilder builder_;
   std::vector<EagerBlock*> blocks_;
   std::vector<Slot> slots_;
+  std::unordered_map<const EagerBlock*, std::vector<std::size_t>> ready_after_;  // positions of targets
   std::vector<Value> inputs_, outputs_, output_grads_, input_grads_;
   std::vector<bool> needs_;
 };

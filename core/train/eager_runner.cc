@@ -99,7 +99,7 @@ class EagerRunner final : public StepRunner {
   Status Observe(const Walk& walk, const graph::Node& node, exec::StepObserver& observer);
   Status Update(Walk& walk, const StepPart& part, double loss);
   Status Apply(EagerUpdate& update, const EagerUpdate::Feeds& feeds);
-  Result<std::vector<EagerTensor>> Gradients(Walk& walk, const StepPart& part);
+  Result<std::vector<EagerTensor>> Gradients(Walk& walk, const StepPart& part, const exec::GradientOptions& options);
   Status StoreStates(Walk& walk);
   Result<double> LossOf(const Walk& walk);
   Status ExplainLoss(Walk& walk, const Batch& batch, const StepPart& part, double loss);
@@ -351,10 +351,11 @@ Result<double> EagerRunner::Train(const Batch& batch, const StepPart& part) {
 }
 
 // Of the loss, times the scale and, where the loss has it, the weight of the batch.
-Result<std::vector<EagerTensor>> EagerRunner::Gradients(Walk& walk, const StepPart& part) {
+Result<std::vector<EagerTensor>> EagerRunner::Gradients(Walk& walk, const StepPart& part,
+                                                        const exec::GradientOptions& options) {
   const EagerTensor& loss = walk.values[Index(walk.loss)];
   const double scale = (ScalesLoss(config_.amp) ? part.loss_scale : 1) * (network_.WeighsLoss() ? part.weight : 1);
-  if (!ScalesLoss(config_.amp) && scale == 1) return engine_.Gradients(loss, walk.trained);
+  if (!ScalesLoss(config_.amp) && scale == 1) return engine_.Gradients(loss, walk.trained, options);
   if (scale_loss_ == nullptr) {
     TENON_ASSIGN(scale_loss_, engine_.Op("", "Mul", {}, 0));
   }
@@ -363,23 +364,26 @@ Result<std::vector<EagerTensor>> EagerRunner::Gradients(Walk& walk, const StepPa
   exec::EagerCall call;
   call.phase = ActivityKind::kBackward;
   TENON_TRY(engine_.Run(*scale_loss_, operands, scaled, call));
-  return engine_.Gradients(scaled[0], walk.trained);
+  return engine_.Gradients(scaled[0], walk.trained, options);
 }
 
 Status EagerRunner::Update(Walk& walk, const StepPart& part, double loss) {
   const bool whole = network_.IsWholeStep(part), finite = std::isfinite(loss);
+  if (!finite) outcome_.NoteOverflow();
+  if (whole) TENON_TRY(outcome_.AddLoss(part, loss * part.weight));
   std::vector<EagerTensor> gradients;
+  exec::GradientOptions options;
+  if (whole && options_.exchange != nullptr)
+    options.on_ready = [this](std::size_t i, const EagerTensor& gradient) { return updates_.step->Offer(i, gradient); };
   if (finite) {
-    TENON_ASSIGN(gradients, Gradients(walk, part));
-  } else {
-    outcome_.NoteOverflow();
+    TENON_ASSIGN(gradients, Gradients(walk, part, options));
   }
   const EagerUpdate::Feeds feeds{StepScalars(part, network_.WeighsLoss()), gradients};
   if (!whole && finite) {
     TENON_TRY(updates_.accumulate->Run(feeds));
     if (updates_.accumulate->overflowed()) outcome_.NoteOverflow();
   }
-  TENON_TRY(outcome_.AddLoss(part, loss * part.weight));
+  if (!whole) TENON_TRY(outcome_.AddLoss(part, loss * part.weight));
   if (!part.last || (outcome_.overflowed() && options_.exchange == nullptr)) return {};
   if (!whole) return Apply(*updates_.apply, feeds);
   if (finite) return Apply(*updates_.step, feeds);

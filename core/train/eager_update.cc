@@ -1,5 +1,7 @@
 #include "core/train/eager_update.h"
 
+#include <algorithm>
+
 #include "core/train/trained_network.h"
 
 namespace tenon {
@@ -74,19 +76,51 @@ Status EagerUpdate::PlanBuckets() {
     TENON_ASSIGN(passes::GradientBucket bucket, passes::LayOutBucket(graph_, id, bytes_of));
     buckets_.push_back(std::move(bucket));
   }
+  ExpectGradients();
   return buckets_.empty() ? Status() : exchange_->Prepare(buckets_);
 }
 
-// The gradients of the tape go into their buckets; a bucket is on its way while the next one is filled.
-Status EagerUpdate::Exchange() {
+void EagerUpdate::ExpectGradients() {
+  launched_ = 0;
+  missing_.assign(buckets_.size(), {});
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    for (const passes::GradientBucket::Slot& slot : buckets_[i].slots) missing_[i].insert(slot.gradient);
+  }
+}
+
+Status EagerUpdate::Put(std::size_t bucket, const passes::GradientBucket::Slot& slot, const EagerTensor& value) {
+  if (missing_[bucket].erase(slot.gradient) == 0) return {};
+  TENON_TRY(device_->CopyOnDevice(value.address(), exchange_->send(bucket) + static_cast<std::uint64_t>(slot.offset),
+                                  slot.bytes));
+  exchange_->CountCopy();
+  return {};
+}
+
+// In the order of the buckets, by all ranks alike.
+Status EagerUpdate::LaunchFull() {
+  for (; launched_ < buckets_.size() && missing_[launched_].empty(); ++launched_)
+    TENON_TRY(exchange_->Launch(launched_));
+  return {};
+}
+
+Status EagerUpdate::Offer(std::size_t gradient, const EagerTensor& value) {
+  const auto input = std::find(gradient_of_.begin(), gradient_of_.end(), static_cast<int>(gradient));
+  if (input == gradient_of_.end()) return {};
+  const ValueId id = inputs_[static_cast<std::size_t>(input - gradient_of_.begin())];
+  for (std::size_t i = launched_; i < buckets_.size(); ++i) {
     for (const passes::GradientBucket::Slot& slot : buckets_[i].slots) {
-      const auto offset = static_cast<std::uint64_t>(slot.offset);
-      TENON_TRY(
-          device_->CopyOnDevice(values_[Index(slot.gradient)].address(), exchange_->send(i) + offset, slot.bytes));
-      exchange_->CountCopy();
+      if (slot.gradient == id) TENON_TRY(Put(i, slot, value));
     }
-    TENON_TRY(exchange_->Launch(i));
+  }
+  return LaunchFull();
+}
+
+// What was not offered goes into its bucket; a bucket is on its way while the next one is filled.
+Status EagerUpdate::Exchange() {
+  for (std::size_t i = launched_; i < buckets_.size(); ++i) {
+    for (const passes::GradientBucket::Slot& slot : buckets_[i].slots)
+      TENON_TRY(Put(i, slot, values_[Index(slot.gradient)]));
+    TENON_TRY(LaunchFull());
   }
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     TENON_TRY(exchange_->Await(i));
@@ -94,6 +128,7 @@ Status EagerUpdate::Exchange() {
       values_[Index(slot.result)] = engine_->Wrap(graph_.value(slot.result).type,
                                                   exchange_->receive(i) + static_cast<std::uint64_t>(slot.offset));
   }
+  ExpectGradients();
   return {};
 }
 

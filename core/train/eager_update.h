@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ class EagerUpdate {
     StepScalars scalars;
     std::span<const exec::EagerTensor> gradients = {};  // by position in plan.trained, where they are inputs
   };
+  // During the backward pass, where the plan has buckets: a gradient by its position in plan.trained. A bucket that has all its
+  // gradients is launched, if those before it are. Run gets the same gradients afterwards.
+  Status Offer(std::size_t gradient, const exec::EagerTensor& value);
   // Stops in front of the update where the plan scales the loss and a gradient is not finite, and where `go_on` says no
   // after the gradients were summed over the ranks.
   Status Run(const Feeds& feeds, const std::function<Result<bool>()>& go_on = {});
@@ -40,6 +44,9 @@ class EagerUpdate {
   EagerUpdate(exec::EagerEngine& engine, exec::GradientExchange* exchange, Device& device)
       : engine_(&engine), exchange_(exchange), device_(&device) {}
   Status PlanBuckets();
+  void ExpectGradients();
+  Status Put(std::size_t bucket, const passes::GradientBucket::Slot& slot, const exec::EagerTensor& value);
+  Status LaunchFull();
   Status Exchange();
   void Forget();
   Result<exec::EagerTensor> Feed(graph::ValueId id, const Feeds& feeds) const;
@@ -48,6 +55,8 @@ class EagerUpdate {
   exec::GradientExchange* exchange_;
   Device* device_;
   std::vector<passes::GradientBucket> buckets_;
+  std::vector<std::set<graph::ValueId>> missing_;  // by bucket: gradients of this step that are not in it yet
+  std::size_t launched_ = 0;                       // buckets of this step
   graph::Graph graph_;
   graph::ValueId norm_ = graph::kNone, finite_ = graph::kNone;
   bool overflowed_ = false;

@@ -121,6 +121,46 @@ TEST_F(EagerTest, GradientsOfSeveralUsesAreSummed) {
   EXPECT_EQ(Values((*gradients)[0]), (Floats{28}));
 }
 
+TEST_F(EagerTest, GradientsAreReportedOnceTheyAreWhole) {
+  const EagerTensor a = Make({1}, {2}, true), b = Make({1}, {3}, true), c = Make({1}, {5}, true),
+                    unused = Make({1}, {1}, true);
+  const EagerTensor early = Apply("Mul", {a, b});
+  const EagerTensor late = Apply("Mul", {early, c});
+  const EagerTensor loss = Apply("Mul", {late, b});  // a b^2 c
+  const EagerTensor targets[] = {a, b, c, unused};
+  std::vector<std::pair<std::size_t, float>> reported;
+  GradientOptions options;
+  options.on_ready = [&](std::size_t target, const EagerTensor& gradient) -> Status {
+    reported.emplace_back(target, Values(gradient)[0]);
+    return {};
+  };
+  const auto gradients = engine_->Gradients(loss, targets, options);
+  ASSERT_TRUE(gradients.ok()) << gradients.status().ToString();
+  // c is read last; the first operator reads a and b, whose other part is there long before.
+  ASSERT_EQ(reported.size(), 3U);
+  EXPECT_EQ(reported[0], (std::pair<std::size_t, float>{2, 18}));
+  EXPECT_EQ(reported[1], (std::pair<std::size_t, float>{0, 45}));
+  EXPECT_EQ(reported[2], (std::pair<std::size_t, float>{1, 60}));
+  for (const auto& [target, value] : reported) EXPECT_EQ(Values((*gradients)[target]), (Floats{value}));
+  EXPECT_FALSE((*gradients)[3]);
+}
+
+TEST_F(EagerTest, AnErrorOfTheReportEndsTheGradients) {
+  const EagerTensor a = Make({1}, {2}, true), b = Make({1}, {3}, true);
+  const EagerTensor loss = Apply("Mul", {Apply("Mul", {a, a}), b});
+  const EagerTensor targets[] = {a, b};
+  int reports = 0;
+  GradientOptions options;
+  options.on_ready = [&](std::size_t, const EagerTensor&) {
+    ++reports;
+    return Error(Code::kUnavailable, "A rank is gone.");
+  };
+  const auto gradients = engine_->Gradients(loss, targets, options);
+  ASSERT_FALSE(gradients.ok());
+  EXPECT_NE(gradients.status().ToString().find("A rank is gone."), std::string::npos);
+  EXPECT_EQ(reports, 1);
+}
+
 TEST_F(EagerTest, BroadcastOperandsGetGradientsOfTheirShape) {
   const EagerTensor x = Make({2, 3}, {1, 2, 3, 4, 5, 6}), b = Make({3}, {1, 1, 1}, true);
   const EagerTensor loss = Apply("ReduceSum", {Apply("Add", {x, b})}, {{"keepdims", std::int64_t{0}}});
