@@ -39,7 +39,7 @@ enum class Reduction : std::uint32_t {
 
 struct CommunicatorOptions {
   std::string name = "world";       // equal on all ranks, unique in the run
-  Rank rank;                        // of this process
+  Rank rank;                        // of this process; local_rank and local_size among all ranks of an equal node_name
   KeyValueStore* store = nullptr;   // outlives the communicator
   Device* device = nullptr;         // whose addresses operations get, outlives the communicator; null: host memory
   std::uint64_t timeout_ns = 0;     // of joining and of each operation; 0: what the plugin itself sets

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kMostRanks = 1'000'000;
 struct Rank {
   std::uint32_t rank = 0;  // 0 .. size-1
   std::uint32_t size = 1;
-  std::uint32_t local_rank = 0;  // 0 .. local_size-1, among the processes of this node
+  std::uint32_t local_rank = 0;  // 0 .. local_size-1, among the processes of this node that the launcher started
   std::uint32_t local_size = 1;
   std::uint32_t node = 0;        // index of the node; of a launcher that does not tell, ranks in blocks are assumed
   std::string source;            // who said so, as a person reads it; empty: one process, no launcher
@@ -30,6 +30,12 @@ struct Rank {
   std::string node_name;         // name of this node
 
   bool many() const { return size > 1; }
+};
+
+// The place of a rank among all whose node_name is equal, whoever started them: they share memory. Two launchers on one
+// machine number their own processes alone.
+struct Neighbours {
+  std::uint32_t index = 0, count = 1;
 };
 
 // What the launcher's variables say, whoever the launcher is: msrun, torchrun, mpirun of OpenMPI and MPICH, srun,

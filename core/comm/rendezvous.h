@@ -25,6 +25,8 @@ class Rendezvous {
  public:
   virtual ~Rendezvous() = default;  // without Leave: the other ranks see a rank that was lost
 
+  virtual Neighbours neighbours() const = 0;  // of this rank
+
   // Shared by all ranks. Keys of another job or generation never appear in it.
   virtual KeyValueStore& store() = 0;
 

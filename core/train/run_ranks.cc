@@ -27,6 +27,8 @@ Status AsFailedRun(Status cause) {
 CommunicatorOptions OptionsFor(const Rank& rank, const RunConfig& config, Rendezvous& rendezvous) {
   CommunicatorOptions options;
   options.rank = rank;
+  options.rank.local_rank = rendezvous.neighbours().index;
+  options.rank.local_size = rendezvous.neighbours().count;
   options.store = &rendezvous.store();
   options.timeout_ns = static_cast<std::uint64_t>(config.parallel.timeout_s * 1e9);
   options.failure = [&rendezvous] { return rendezvous.failure(); };

@@ -46,8 +46,9 @@ nlohmann::json SummaryOf(const RunCase& run, int rank) {
 }
 
 // Trains with so many ranks; all must end well and with the same weights.
-nlohmann::json TrainRanks(const RunCase& run, int size, const Names& settings, const Names& flags = {}) {
-  const std::vector<ToolResult> results = RankRun(run.Words(settings, flags), size).Wait();
+nlohmann::json TrainRanks(const RunCase& run, int size, const Names& settings, const Names& flags = {},
+                          int launchers = 1) {
+  const std::vector<ToolResult> results = RankRun(run.Words(settings, flags), size, launchers).Wait();
   for (const ToolResult& result : results) EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   const nlohmann::json first = SummaryOf(run, 0);
   if (first.is_discarded()) return nlohmann::json::object();
@@ -92,6 +93,20 @@ TEST(DataParallel, TwoRanksLearnWhatOneLearns) {
     }
     EXPECT_EQ(summary.at("ranks").size(), 2U);
     EXPECT_FALSE(summary.at("step_ms").at("comm").is_null());
+  }
+}
+
+// Each launcher calls its first process local rank 0, and all of them share the memory of this machine.
+TEST(DataParallel, RanksOfSeveralLaunchersOnOneMachineShareItsMemory) {
+  for (const auto& [size, launchers] : {std::pair{2, 2}, {4, 2}}) {
+    for (const char* mode : {"mode=graph", "mode=pynative"}) {
+      const RunCase alone(kNetwork), together(kNetwork);
+      const ToolResult one = alone.Train({mode, "data.batch=" + std::to_string(size * 8)});
+      EXPECT_EQ(one.exit_code, 0) << one.err;
+      TrainRanks(together, size, {mode, "data.batch=8"}, {}, launchers);
+      for (const char* key : {"loss", "test_loss"})
+        ExpectClose(LoggedNumbers(together.output(), {key}), LoggedNumbers(alone.output(), {key}), 1e-5);
+    }
   }
 }
 

@@ -55,6 +55,8 @@ Status SumRanks(const DoctorNetOptions& options, const Rank& rank, Rendezvous& r
   CommunicatorOptions communicator;
   communicator.name = "doctor";
   communicator.rank = rank;
+  communicator.rank.local_rank = run.neighbours().index;
+  communicator.rank.local_size = run.neighbours().count;
   communicator.store = &run.store();
   communicator.timeout_ns = Ns(options.timeout);
   communicator.failure = [&run] { return run.failure(); };

@@ -202,12 +202,16 @@ void Board::LetGo(Ready& ready) {
   complete_ = true;
   topology_deadline_ = 0;
   Log(LogLevel::kWarning, "Cluster is successfully initialized.");
+  std::map<std::string, std::uint32_t> hosts;  // ranks of each
+  std::vector<std::uint32_t> indexes;          // by rank
+  for (const auto& [rank, member] : members_) indexes.push_back(hosts[member.who.host]++);
   for (auto& [call, waiter] : waiters_) {
     if (waiter.kind != Wait::kRegister) continue;
     Member& member = members_.at(waiter.rank);
     Reply reply;
     reply.value = options_.job;
     reply.token = member.token;
+    reply.neighbours = {indexes[waiter.rank], hosts[member.who.host]};
     reply.more = true;
     ready.emplace_back(waiter.done, std::move(reply));
     waiter.kind = Wait::kFirstWatch;

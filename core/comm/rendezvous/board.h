@@ -12,6 +12,7 @@
 
 #include "core/base/log.h"
 #include "core/base/status.h"
+#include "core/comm/rank.h"
 
 namespace tenon::rendezvous {
 
@@ -21,7 +22,8 @@ struct Reply {
   std::string value;
   bool retry = false;
   std::uint64_t token = 0;
-  bool more = false;  // another reply to the same call follows
+  Neighbours neighbours;  // after Register
+  bool more = false;      // another reply to the same call follows
 };
 using Done = std::function<void(Reply)>;
 

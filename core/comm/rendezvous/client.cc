@@ -42,6 +42,7 @@ class Participant final : public Rendezvous, public KeyValueStore {
 
   Status Join(const Handshake& handshake);
 
+  Neighbours neighbours() const override { return neighbours_; }
   KeyValueStore& store() override { return *this; }
   Result<std::string> Get(std::string_view key, std::uint64_t timeout_ns) override {
     TENON_ASSIGN(Reply reply, Ask(&Meeting::Stub::Get, key, "", timeout_ns));
@@ -85,6 +86,7 @@ class Participant final : public Rendezvous, public KeyValueStore {
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<Connection> waits_;  // for calls that a failure of the run ends
   std::uint64_t token_ = 0;
+  Neighbours neighbours_;
   std::thread watcher_;
   std::atomic<bool> stop_{false}, left_{false};
   mutable std::mutex mutex_;
@@ -144,6 +146,7 @@ Status Participant::Connect(const Handshake& handshake, Registration& registrati
   const auto watch = [this](const Reply& reply) {
     token_ = reply.token;
     rank_.job = reply.value;
+    neighbours_ = reply.neighbours;
     watcher_ = std::thread([this] { Watch(); });
   };
   TENON_ASSIGN(Reply reply,

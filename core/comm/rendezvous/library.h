@@ -64,7 +64,7 @@ struct Library {
   // What answers at an address, as a sentence: "Tenon 0.1.0, job 'x', ...". UNAVAILABLE says why nothing does.
   Result<std::string> (*probe)(const std::string& address, std::uint16_t port, std::uint64_t timeout_ns);
 };
-inline constexpr std::uint32_t kInterface = 3;
+inline constexpr std::uint32_t kInterface = 4;
 inline constexpr char kLibraryFile[] = "libtenon_rendezvous.so";
 inline constexpr char kLibraryEntry[] = "tenon_rendezvous_library";
 using LibraryEntry = const Library* (*)();

@@ -8,6 +8,8 @@ void WriteAnswer(const Reply& reply, Answer& answer) {
   answer.set_value(reply.value);
   answer.set_retry(reply.retry);
   answer.set_token(reply.token);
+  answer.set_neighbour(reply.neighbours.index);
+  answer.set_neighbours(reply.neighbours.count);
 }
 
 Reply ReadAnswer(const Answer& answer) {
@@ -16,6 +18,7 @@ Reply ReadAnswer(const Answer& answer) {
   reply.value = answer.value();
   reply.retry = answer.retry();
   reply.token = answer.token();
+  reply.neighbours = {answer.neighbour(), answer.neighbours()};
   return reply;
 }
 

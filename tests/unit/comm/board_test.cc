@@ -85,6 +85,23 @@ struct Registering {
   }
 };
 
+TEST(Board, NumbersTheRanksOfEachHost) {
+  Board board(Options(4));
+  std::vector<Pending> pending(4);
+  const char* const hosts[] = {"a", "b", "a", "a"};
+  for (const std::uint32_t rank : {2U, 0U, 3U, 1U}) {
+    Candidate candidate = Rank(rank, 4);
+    candidate.host = hosts[rank];
+    board.Register(candidate, pending[rank].done());
+  }
+  const Neighbours want[] = {{0, 3}, {0, 1}, {1, 3}, {2, 3}};
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const Reply reply = pending[rank].Get();
+    EXPECT_EQ(reply.neighbours.index, want[rank].index) << rank;
+    EXPECT_EQ(reply.neighbours.count, want[rank].count) << rank;
+  }
+}
+
 TEST(Board, EndsARegistrationWithTheFirstWatch) {
   Board board(Options(2));
   Registering first, second;
