@@ -214,7 +214,7 @@ void AddRecord(tenon_interface record, std::size_t stride) {
   if (Fault("interface.size")) record.struct_size = static_cast<uint32_t>(fault_number);
   const std::size_t at = records.size();
   records.resize(at + stride, static_cast<char>(0xA5));
-  std::memcpy(records.data() + at, &record, std::min(stride, sizeof(record)));
+  if (stride > 0) std::memcpy(records.data() + at, &record, std::min(stride, sizeof(record)));
 }
 
 const void* TableOf(std::string_view id, const void* table) {
