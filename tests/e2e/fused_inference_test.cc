@@ -94,6 +94,7 @@ TEST(FoldedBatchNorm, GivesWhatTheOperatorsAloneGive) {
       {wide + "{conv: {out: 32, kernel: 3, pad: 1, stride: 2}}", false},   // from here on the library's, if it is here
       {wide + "{conv: {out: 32, kernel: 3, pad: 1, group: 32}}", false},
       {wide + "{conv: {out: 24, kernel: 3, pad: 2, dilation: 2, group: 4}}", false},
+      {wide + "{reshape: {shape: [0, 32, 256]}}, {conv: {out: 32, kernel: 3, pad: 1}}", true},  // lines
   };
   for (const auto& one : cases) {
     Check(one.conv + ", batch_norm", "conv_batch_norm");

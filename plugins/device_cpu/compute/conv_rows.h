@@ -152,8 +152,8 @@ TENON_INLINE void ConvRow(const ConvPoolShape& s, const Window& win, const float
       float* to = out + first;
       for (int64_t t = 0; t < tiles; ++t) {
         const int64_t count = smaller + (t < larger ? 1 : 0);
-        const NearTileFn near =
-            wide || part.length * part.end != win.length * win.runs ? nullptr : FindNearTile(s, count);
+        const bool whole = !part.adds && part.length * part.end == win.length * win.runs;
+        const NearTileFn near = wide || !whole ? nullptr : FindNearTile(s, count);
         if (near != nullptr)
           near(s, win, part, from, weights, to, out_pixel);
         else if (!wide)

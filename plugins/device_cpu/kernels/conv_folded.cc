@@ -180,7 +180,9 @@ int32_t QueryLayouts(tenon_plugin* plugin, const tenon_kernel_def* def, const te
   return InnerOf(*def).vtable->query_layouts(plugin, &InnerOf(*def), &conv.query, &folded, error);
 }
 
-constexpr tenon_kernel_vtable kVtable = InnerKernelSlots<FoldedConv>::Vtable(&Supports, &QueryLayouts);
+using Slots = InnerKernelSlots<FoldedConv>;
+constexpr tenon_kernel_vtable kVtable = Slots::Vtable(&Supports, nullptr),
+                              kVtableWithLayouts = Slots::Vtable(&Supports, &QueryLayouts);
 
 }  // namespace
 
@@ -196,7 +198,7 @@ void AddFoldedConvKernels(KernelList& kernels) {
     folded.name = sdk::Str(names.back());
     folded.domain = sdk::Str(kDomain);
     folded.op_type = sdk::Str(relu ? kFoldedRelu : kFolded);
-    folded.vtable = &kVtable;
+    folded.vtable = original.vtable->query_layouts == nullptr ? &kVtable : &kVtableWithLayouts;
     folded.user = &original;
     kernels.push_back(folded);
   }

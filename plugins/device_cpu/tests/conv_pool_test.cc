@@ -161,6 +161,9 @@ TEST(ConvPool, AgreesWithDoublePrecision) {
   shapes.push_back(odd);
   shapes.push_back(Shape(1, 130, 5, 5, 18, 3, 1, 1));  // weights of a window in several parts
   shapes.push_back(Shape(1, 700, 3, 4, 9, 2, 0, 1));
+  shapes.push_back(Shape(2, 48, 10, 19, 5, 3, 0, 1));  // and one vector of channels in tiles of neighbouring pixels
+  shapes.push_back(Shape(1, 16, 14, 14, 48, 5, 2, 2));
+  shapes.push_back(Shape(1, 3, 12, 13, 40, 3, 1, 1));
   for (const Routines* r : AllRoutines())
     for (ConvPoolShape s : shapes)
       for (int form = 0; form < 8; ++form) {
