@@ -41,6 +41,11 @@ struct ConfigCodec<TokensConfig> {
 std::vector<std::string> ConfigNamesOf(TextUnit) { return {"characters", "bytes"}; }
 std::vector<std::string> ConfigNamesOf(OnError) { return {"fail", "skip"}; }
 
+std::int64_t LongestOf(const DataConfig& config) {
+  if (!config.tokens || !config.tokens->lines) return 0;
+  return config.buckets.empty() ? config.tokens->length : config.buckets.back();
+}
+
 namespace {
 
 // `every_5` or `0.2`.

@@ -98,6 +98,9 @@ struct DataConfig {
   std::vector<TransformConfig> transforms;
 };
 
+// Where samples differ in length (`tokens.lines`): how long a batch can be at most. Else 0.
+std::int64_t LongestOf(const DataConfig& config);
+
 const ConfigTable& ConfigTableOf(const ImageConfig*);
 const ConfigTable& ConfigTableOf(const SplitConfig*);
 const ConfigTable& ConfigTableOf(const TestDataConfig*);

@@ -282,6 +282,24 @@ Result<DataSource> OpenData(const DataConfig& config, const OpenDataOptions& opt
   return DataOpener(config, options).Open();
 }
 
+std::int64_t DataSource::shortest() const {
+  const PreparedData& data = train_.data;
+  if (!data.buckets.empty()) return data.buckets.front();
+  std::int64_t least = data.layout().shape.dim(0);
+  for (const std::int64_t row : *train_.rows) least = std::min(least, data.dataset->Length(row));
+  return least;
+}
+
+bool DataSource::pads() const {
+  const Dataset& dataset = *train_.data.dataset;
+  if (!dataset.varies()) return false;
+  const auto& buckets = train_.data.buckets;
+  if (buckets.empty()) return loader_.batch > 1 && shortest() < layout().shape.dim(0);
+  return std::any_of(train_.rows->begin(), train_.rows->end(), [&](std::int64_t row) {
+    return !std::binary_search(buckets.begin(), buckets.end(), dataset.Length(row));
+  });
+}
+
 Status DataSource::CheckClasses(std::int64_t classes) const {
   TENON_TRY(CheckLabels(*train_.data.dataset, classes));
   return has_test() ? CheckLabels(*test_.data.dataset, classes) : Status();

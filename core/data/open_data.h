@@ -31,6 +31,10 @@ class DataSource {
   SampleLayout layout() const { return train_.data.layout(); }
   // Have samples different lengths?
   bool varies() const { return train_.data.dataset->varies(); }
+  // Then the length of the shortest batch of the training part that there can be, and whether a sample can be shorter than
+  // its batch.
+  std::int64_t shortest() const;
+  bool pads() const;
   // Classes of the stored labels: as configured, else the largest in the data (both parts) plus one; 0 for values.
   std::int64_t classes() const { return classes_; }
   std::int64_t train_size() const { return static_cast<std::int64_t>(train_.rows->size()); }

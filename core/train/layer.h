@@ -67,7 +67,8 @@ class LayerBuilder {
   bool training;                                  // false: inference, running statistics are used, dropout does nothing
   std::map<std::string, InitialTensor>& initial;  // of parameters and states, by name
   bool sync_batch_norm = false;                   // statistics of a batch are those of all ranks
-  bool exact = false;  // set by a layer that computes in float32 whatever the precision of the run
+  std::int64_t longest = 0;  // samples have different lengths and none is longer; 0: all have that of the batch
+  bool exact = false;        // set by a layer that computes in float32 whatever the precision of the run
 
   const ValueType& type(std::size_t input) const { return graph.value(inputs[input]).type; }
   // "<layer>.<suffix>", trained, float32. Dims of more than 2^62 elements are refused.

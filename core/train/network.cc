@@ -122,7 +122,7 @@ Result<Network::Build> Network::AddTo(graph::Graph& graph, graph::ValueId input,
       return InvalidArgument("Two layers are called '{}'. Give one of them another name.", name).At(layer.place);
     auto inputs = FindInputs(layer.keys, layer.inputs, previous, values);
     if (!inputs.ok()) return std::move(inputs).status().At(layer.place).While(fmt::format("adding layer '{}'", name));
-    LayerBuilder builder{graph, name, layer.place, *inputs, training, result.initial, sync_batch_norm_};
+    LayerBuilder builder{graph, name, layer.place, *inputs, training, result.initial, sync_batch_norm_, longest_};
     auto outputs = layer.build(builder);
     if (!outputs.ok())
       return std::move(outputs)

@@ -34,6 +34,8 @@ class Network {
 
   // From now on the statistics of batch norms in training are those of the batches of all ranks.
   void SyncBatchNorm() { sync_batch_norm_ = true; }
+  // Samples have different lengths and none is longer than this: learned positions have so many rows, whatever the batch.
+  void SetLongest(std::int64_t length) { longest_ = length; }
 
   // Where the last layer was written: "run.yaml:14:5".
   const std::string& place_of_output() const { return layers_.back().place; }
@@ -49,6 +51,7 @@ class Network {
   std::vector<Layer> layers_;
   const OpRegistry* ops_ = nullptr;
   bool sync_batch_norm_ = false;
+  std::int64_t longest_ = 0;  // 0: all samples have one length
 };
 
 }  // namespace tenon

@@ -52,6 +52,46 @@ Status CheckLastBatch(const RunConfig& config, const Network& network, const Dat
   return {};
 }
 
+// Batches of every length are trained with the same parameters.
+Status CheckLengths(const RunConfig& config, const Network& network, const DataSource& data,
+                    const Network::Build& build) {
+  const SampleLayout layout = data.layout();
+  const std::int64_t length = data.varies() ? layout.shape.dim(0) : 0, shortest = data.varies() ? data.shortest() : 0;
+  if (shortest == length) return {};
+  graph::Graph graph = network.NewGraph();
+  const graph::ValueId input = graph.AddInput("input", {layout.dtype, SymShape{config.data.batch, shortest}});
+  TENON_ASSIGN_WHILE(const Network::Build other, network.AddTo(graph, input, true),
+                     "building the network for a batch of {} tokens a sample; data.buckets: [{}] makes all as long",
+                     shortest, length);
+  for (const auto& entry : build.initial) {
+    const auto found = other.initial.find(entry.first);
+    if (found == other.initial.end() || found->second.shape == entry.second.shape) continue;
+    return InvalidArgument(
+               "'{}' is {} for samples of {} tokens but {} for samples of {}. data.buckets: [{}] makes all batches as "
+               "long.",
+               entry.first, entry.second.shape, length, found->second.shape, shortest, length)
+        .At(config.network.place.ToString());
+  }
+  return {};
+}
+
+std::optional<std::int64_t> IgnoredLabel(const LossConfig& config) {
+  if (const auto* entropy = std::get_if<SoftmaxCrossEntropyConfig>(&config)) return entropy->ignore_index;
+  const auto* likelihood = std::get_if<NllConfig>(&config);
+  return likelihood != nullptr ? likelihood->ignore_index : std::nullopt;
+}
+
+// What stands as a label behind the end of a short line is a class, or is left out of the loss.
+Status CheckPadding(const RunConfig& config, const DataSource& data, std::int64_t classes) {
+  const std::int64_t label = config.data.pad.value_or(PadConfig{}).label;
+  if (!data.pads() || (label >= 0 && label < classes) || IgnoredLabel(config.loss) == label) return {};
+  return InvalidArgument(
+             "The labels behind the end of short lines are {} ('data.pad.label'); the classes of the network are 0 to "
+             "{}. Write loss.ignore_index: {} to leave them out.",
+             label, classes - 1, label)
+      .At(PlaceOf(config.source, "loss").ToString());
+}
+
 // A network that takes no batch of an evaluation is refused before it is trained.
 Status CheckEvaluation(const RunConfig& config, const Network& network, const DataSource& data, const Loader& loader) {
   const std::int64_t samples = loader.samples_per_epoch();
@@ -110,10 +150,13 @@ Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const
     return InvalidArgument("The network has nothing to train: no layer of it has a parameter.")
         .At(config.network.place.ToString());
   const ValueType &output = trial.graph.value(trial.build.output).type, &labels = trial.graph.value(trial.labels).type;
-  if (!ComparesValues(config.loss) && data.layout().label_kind == LabelKind::kClass)
-    TENON_TRY_WHILE(data.CheckClasses(output.shape[ClassAxis(output.shape, labels.shape)].value()),
-                    "comparing the labels with the network's output {} ({})", output.ToString(),
-                    network.place_of_output());
+  if (!ComparesValues(config.loss) && data.layout().label_kind == LabelKind::kClass) {
+    const std::int64_t classes = output.shape[ClassAxis(output.shape, labels.shape)].value();
+    TENON_TRY_WHILE(data.CheckClasses(classes), "comparing the labels with the network's output {} ({})",
+                    output.ToString(), network.place_of_output());
+    TENON_TRY(CheckPadding(config, data, classes));
+  }
+  TENON_TRY(CheckLengths(config, network, data, trial.build));
   TENON_TRY(CheckLastBatch(config, network, data, train));
   for (const Loader* loader : evaluations) {
     if (loader != nullptr) TENON_TRY(CheckEvaluation(config, network, data, *loader));

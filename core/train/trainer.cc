@@ -51,6 +51,7 @@ Status TrainingRun::Open() {
   TENON_TRY(OpenDevice());
   TENON_ASSIGN(network_, Network::Make(config_.network, runtime_->ops()));
   if (rank_->many() && config_.parallel.sync_batch_norm) network_->SyncBatchNorm();
+  network_->SetLongest(LongestOf(config_.data));
   Status inputs = OpenInputs();
   if (!inputs.ok()) return AsInputError(std::move(inputs)).At(PlaceOf(config_.source, "data").ToString());
   TENON_ASSIGN(facts_,

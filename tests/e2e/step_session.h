@@ -32,6 +32,7 @@ class StepSession {
     auto network = Network::Make(config_.network);
     Check(network.status());
     network_ = std::make_unique<Network>(std::move(network).value());
+    network_->SetLongest(LongestOf(config_.data));
     OpenDataOptions options;
     options.seed = static_cast<std::uint64_t>(config_.seed);
     if (comm != nullptr) options.rank = comm->rank();

@@ -1,5 +1,7 @@
 // position: adds a vector per place in the sequence. learned: a trained table [length, width], normal with deviation 0.02.
+// Where samples differ in length the table has a row for each place of the longest; a shorter batch uses its first rows.
 // sinusoidal: sin and cos of place / 10000^(2 i / width) at features 2 i and 2 i + 1 (Vaswani et al. 2017, 3.5).
+#include <algorithm>
 #include <cmath>
 
 #include "core/train/layer.h"
@@ -41,6 +43,18 @@ Tensor Waves(std::int64_t length, std::int64_t width) {
   return table;
 }
 
+Result<graph::ValueId> LearnedRows(LayerBuilder& builder, const InitChoice& init, std::int64_t length,
+                                   std::int64_t width) {
+  const std::int64_t rows = std::max(length, builder.longest);
+  TENON_ASSIGN(const graph::ValueId table,
+               builder.Parameter("weight", Shape{rows, width}, init.choice.value_or(Initializer::Normal(0.02))));
+  if (rows == length) return table;
+  const std::int64_t first[] = {0}, end[] = {length};
+  TENON_ASSIGN(const auto front,
+               builder.Op("Slice", {table, builder.Ints("first", first), builder.Ints("length", end)}, {}, 1, "rows"));
+  return front[0];
+}
+
 LayerResult Build(LayerBuilder& builder, const Position& position) {
   TENON_INVALID_IF(builder.type(0).shape.rank() != 3,
                    "A position layer needs an input [batch, length, width]; its input is {}.",
@@ -49,8 +63,7 @@ LayerResult Build(LayerBuilder& builder, const Position& position) {
   TENON_ASSIGN(const std::int64_t width, builder.KnownDim(2));
   graph::ValueId table = graph::kNone;
   if (position.type == "learned") {
-    TENON_ASSIGN(table, builder.Parameter("weight", Shape{length, width},
-                                          position.init.choice.value_or(Initializer::Normal(0.02))));
+    TENON_ASSIGN(table, LearnedRows(builder, position.init, length, width));
   } else {
     table = builder.graph.AddConstant(builder.name + ".waves", Waves(length, width));
   }
