@@ -1,5 +1,6 @@
 #include "core/train/amp_config.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace tenon {
@@ -33,7 +34,7 @@ const ConfigTable& ConfigTableOf(const AmpConfig*) {
   using T = AmpConfig;
   static const ConfigTable table = Table<T>(
       "Mixed precision: parameters and losses stay float32, operators compute in a shorter type. `amp: bf16` means "
-      "{level: O2, dtype: bf16}.",
+      "{level: O2, dtype: bf16}; without the section the level is O0.",
       {
           Field(
               "level", &T::level,
@@ -93,11 +94,14 @@ ConfigType ConfigCodec<AmpConfig>::Type() {
 }
 
 void ConfigCodec<AmpConfig>::Read(const ConfigNode& node, const Bounds&, AmpConfig& out, ConfigReader& reader) {
+  out = AmpConfig{};
   if (!node.is_scalar()) return ReadFields(ConfigTableOf(&out), node, &out, reader);
+  const auto levels = ConfigNamesOf(AmpLevel{});
+  if (std::find(levels.begin(), levels.end(), node.text()) != levels.end())
+    return reader.Complain(node, fmt::format("must be bf16, fp16 or a map; {} is a level: write {{level: {}}}.",
+                                             node.text(), node.text()));
   const auto index = ReadName(node, ConfigNamesOf(AmpDType{}), reader);
   if (!index) return;
-  out = AmpConfig{};
-  out.level = AmpLevel::kO2;
   out.dtype = static_cast<AmpDType>(*index);
 }
 

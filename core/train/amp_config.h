@@ -23,12 +23,13 @@ struct LossScaleConfig {
 enum class AmpLevel { kO0, kO1, kO2, kO3, kAuto };
 enum class AmpDType { kBF16, kFP16 };
 
-// Mixed precision (section `amp`). The text `bf16` or `fp16` means level O2 with that dtype.
+// Mixed precision (section `amp`). The text `bf16` or `fp16` means level O2 with that dtype, as a map without a level does.
+// A run without the section has level O0.
 struct AmpConfig {
-  AmpLevel level = AmpLevel::kO0;
+  AmpLevel level = AmpLevel::kO2;
   AmpDType dtype = AmpDType::kBF16;
-  std::vector<std::string> keep;
-  LossScaleConfig loss_scale;
+  std::vector<std::string> keep{};
+  LossScaleConfig loss_scale{};
 
   bool on() const { return level != AmpLevel::kO0; }
 };

@@ -74,7 +74,7 @@ struct RunConfig {
   LossConfig loss;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
-  AmpConfig amp;
+  AmpConfig amp{.level = AmpLevel::kO0};
   TrainConfig train;
   ParallelConfig parallel;
   EvalConfig eval;

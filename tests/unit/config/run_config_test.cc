@@ -49,6 +49,20 @@ TEST(RunConfig, AllSpellingsOfARateAreAlike) {
   }
 }
 
+// A map that leaves the level out means what the dtype alone means.
+TEST(RunConfig, AmpWithoutALevelIsO2) {
+  const auto level = [](const std::string& amp) {
+    const auto run = Read(kMinimal + amp);
+    EXPECT_TRUE(run.ok()) << run.status().ToString();
+    return run->amp.level;
+  };
+  EXPECT_EQ(level(""), AmpLevel::kO0);
+  EXPECT_EQ(level("amp: fp16\n"), AmpLevel::kO2);
+  EXPECT_EQ(level("amp: {dtype: fp16}\n"), AmpLevel::kO2);
+  EXPECT_EQ(level("amp: {keep: [Conv]}\n"), AmpLevel::kO2);
+  EXPECT_EQ(level("amp: {level: O0, dtype: fp16}\n"), AmpLevel::kO0);
+}
+
 TEST(RunConfig, TheTypeChoosesTheOptions) {
   const auto run =
       Read(std::string(kMinimal) +

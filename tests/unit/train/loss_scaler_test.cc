@@ -19,7 +19,7 @@ AmpConfig Amp(LossScaleConfig::Kind kind, double scale) {
 }
 
 TEST(LossScaler, IsOnForHalfPrecisionAlone) {
-  AmpConfig amp;
+  AmpConfig amp{.level = AmpLevel::kO0};
   EXPECT_FALSE(ScalesLoss(amp));
   amp.level = AmpLevel::kO1;
   EXPECT_FALSE(ScalesLoss(amp)) << "bf16 has the range of float32";
