@@ -25,6 +25,7 @@ struct Runtime::Core {
   std::unique_ptr<exec::Runtime> runtime;
   std::unique_ptr<exec::EagerEngine> engine;
   std::uint64_t seed = 1;
+  bool math_high = false;  // of the run file that RuntimeOptions names
   std::uint64_t random_calls = 0;
   static constexpr int kShortcuts = 16;
   exec::EagerOp* shortcuts[kShortcuts] = {};  // of ops::Add and the like

@@ -6,6 +6,7 @@
 #include "core/train/checkpoint.h"
 #include "core/train/checkpoint_match.h"
 #include "core/train/checkpoint_state.h"
+#include "core/train/init_weights.h"
 #include "core/train/loss_scaler.h"
 #include "core/train/network.h"
 #include "core/train/step_runner.h"
@@ -34,6 +35,15 @@ tenon::Shape WithoutBatch(const tenon::Shape& shape) {
   return tenon::Shape(dims.subspan(1));
 }
 
+// The labels of a sample for scores [batch, ...] with the classes in axis 1 or in the last one.
+tenon::Shape ClassesOf(const tenon::Shape& scores, bool last) {
+  tenon::Shape labels;
+  for (int axis = 1; axis < scores.rank(); ++axis) {
+    if (axis != (last ? scores.rank() - 1 : 1)) labels.push_back(scores.dim(axis));
+  }
+  return labels;
+}
+
 tenon::Tensor HostCopy(const Tensor& tensor) {
   Tensor::Access::Required(tensor);
   return Value(Tensor::Access::EngineOf(tensor).ToHost(Tensor::Access::Handle(tensor)));
@@ -57,8 +67,11 @@ struct Network::Impl {
   LossScaler scaler;
   std::optional<Checkpoint> pending;  // loaded before the parameters exist
   std::string pending_path;
+  FirstValues first_values;  // of init_from
 
   void Prepare(tenon::DType dtype, const tenon::Shape& sample, const tenon::Tensor* labels);
+  tenon::Network::Build BuildOn(graph::Graph& graph, const SampleLayout& samples) const;
+  double RateOf(double given) const;
   SampleLayout LayoutFor(tenon::DType dtype, const tenon::Shape& sample, const tenon::Tensor* labels) const;
   Batch AnyBatch() const;
   void CheckBatch(const tenon::Tensor& samples) const;
@@ -74,13 +87,23 @@ struct Network::Impl {
     auto impl = std::make_unique<Impl>();
     impl->core = runtime.core();
     impl->config = Value(ReadRunConfig(WithData(root)));
+    if (impl->config.math == MathMode::kHigh && !impl->core->math_high)
+      Throw(InvalidArgument("'math: high' is a choice of the runtime: give it this file as RuntimeOptions::config.")
+                .At(PlaceOf(impl->config.source, "math").ToString()));
     impl->scaler = LossScaler(impl->config.amp);
     impl->network = Value(tenon::Network::Make(impl->config.network, impl->core->runtime->ops()));
+    impl->network->SetLongest(LongestOf(impl->config.data));
     return impl;
   }
 };
 
-// Labels are as the loss takes them: a class for each sample, or values of the shape of the output.
+// For one sample, without the loss.
+tenon::Network::Build Network::Impl::BuildOn(graph::Graph& graph, const SampleLayout& samples) const {
+  const graph::ValueId input = graph.AddInput("input", {samples.dtype, SymShape(samples.samples_shape(1))});
+  return Value(network->AddTo(graph, input, false));
+}
+
+// Labels are as the loss takes them: a class for each sample or each position of it, or values of the shape of the output.
 SampleLayout Network::Impl::LayoutFor(tenon::DType dtype, const tenon::Shape& sample,
                                       const tenon::Tensor* labels) const {
   SampleLayout made;
@@ -94,11 +117,13 @@ SampleLayout Network::Impl::LayoutFor(tenon::DType dtype, const tenon::Shape& sa
     if (tenon::IsFloating(made.label_dtype)) made.label_kind = LabelKind::kValue;
     return made;
   }
-  if (!ComparesValues(config.loss)) return made;
   graph::Graph graph = network->NewGraph();
-  const graph::ValueId input = graph.AddInput("input", {dtype, SymShape(made.samples_shape(1))});
-  const tenon::Network::Build build = Value(network->AddTo(graph, input, false));
+  const tenon::Network::Build build = BuildOn(graph, made);
   const ValueType& output = graph.value(build.output).type;
+  if (!ComparesValues(config.loss)) {
+    made.label_shape = ClassesOf(output.shape.Concrete(), /*last=*/tenon::IsInteger(dtype));
+    return made;
+  }
   made.label_kind = LabelKind::kValue;
   made.label_dtype = output.dtype;
   made.label_shape = WithoutBatch(output.shape.Concrete());
@@ -111,12 +136,37 @@ void Network::Impl::Prepare(tenon::DType dtype, const tenon::Shape& sample, cons
   StepRunnerOptions options;
   options.config = &config;
   options.layout = layout;
+  if (config.init_from && !pending) {
+    graph::Graph graph = network->NewGraph();
+    RunSummary counts;
+    auto values = LoadFirstValues(*config.init_from, BuildOn(graph, layout).initial, &counts);
+    if (!values.ok()) Throw(std::move(values).status().At(PlaceOf(config.source, "init_from").ToString()));
+    first_values = std::move(values).value();
+    options.first_values = &first_values;
+  }
   runner = MakeStepRunner(*core->runtime, *network, options);
   if (!pending) return;
   Check(runner->Prepare(AnyBatch()));
   const Checkpoint checkpoint = std::move(*pending);
   pending.reset();
   LoadInto(checkpoint, pending_path);
+}
+
+// Of a step, from the caller or the optimiser. What a run does around its steps is refused where it would change them.
+double Network::Impl::RateOf(double given) const {
+  if (config.train.accumulate > 1)
+    Throw(InvalidArgument("'train.accumulate' is {}, but TrainStep makes a step of one batch; set it to 1 and give the "
+                          "samples of a step as one batch.",
+                          config.train.accumulate)
+              .At(PlaceOf(config.source, "train.accumulate").ToString()));
+  if (given >= 0) return given;
+  const auto* constant = std::get_if<ConstantScheduleConfig>(&config.schedule);
+  if (constant == nullptr || constant->warmup_steps > 0)
+    Throw(InvalidArgument("'schedule' ({}{}) needs the length of the run, which TrainStep does not know; give it the "
+                          "learning rate of each step, or set schedule: constant.",
+                          KindOf(config.schedule), constant == nullptr ? "" : " with warmup_steps")
+              .At(PlaceOf(config.source, "schedule").ToString()));
+  return LearningRate(config.optimizer);
 }
 
 // Zeros; two samples, since batch norm cannot train on one.
@@ -194,6 +244,7 @@ Tensor Network::Run(const Tensor& samples) {
 }
 
 double Network::TrainStep(const Tensor& samples, const Tensor& labels, double learning_rate) {
+  const double rate = impl_->RateOf(learning_rate);
   Batch batch;
   batch.samples = HostCopy(samples);
   batch.labels = HostCopy(labels);
@@ -207,7 +258,6 @@ double Network::TrainStep(const Tensor& samples, const Tensor& labels, double le
     Throw(InvalidArgument("The network was made for labels {}{}; these are {}.",
                           tenon::NameOf(impl_->layout.label_dtype), impl_->layout.label_shape,
                           batch.labels.Describe()));
-  const double rate = learning_rate < 0 ? LearningRate(impl_->config.optimizer) : learning_rate;
   StepPart part{.learning_rate = rate, .position = impl_->steps, .loss_scale = impl_->scaler.scale()};
   part.step = impl_->steps - impl_->scaler.state().skipped_steps;
   const double loss = Value(impl_->runner->Train(batch, part));

@@ -40,6 +40,8 @@ exec::RuntimeOptions ToOptions(const RuntimeOptions& options) {
     made.plugins = config.plugins;
     made.device = config.device;
     made.threads = static_cast<int>(config.threads);
+    made.math_high = config.math == MathMode::kHigh;
+    made.host_fallback = config.fallback != FallbackPolicy::kForbid;
   }
   for (const std::string& plugin : options.plugins) {
     PluginLoadEntry entry;
@@ -67,8 +69,15 @@ Runtime::Runtime(const RuntimeOptions& options) {
   if (options.threads < 0 || options.threads > 4096)
     Throw(InvalidArgument("RuntimeOptions::threads is {}; it must be 0 (all cores) to 4096.", options.threads));
   auto core = std::make_unique<Core>();
-  core->runtime = Value(exec::Runtime::Open(ToOptions(options)));
+  const exec::RuntimeOptions opened = ToOptions(options);
+  core->runtime = Value(exec::Runtime::Open(opened));
   core->seed = options.seed;
+  core->math_high = opened.math_high;
+  if (core->math_high && !core->runtime->target().catalog().HasMathHigh())
+    Throw(tenon::Error(Code::kUnavailable,
+                       "No plugin has kernels for device '{}' that 'math: high' of {} changes. 'math: exact' is the "
+                       "default.",
+                       opened.device, options.config));
   exec::EagerOptions engine;
   engine.threads = static_cast<std::uint32_t>(core->runtime->threads());
   engine.ops = &core->runtime->ops();

@@ -143,7 +143,7 @@ using Attributes = std::vector<Attribute>;
 // ---- runtime
 
 struct RuntimeOptions {
-  std::string config;                // a run file whose plugins, device and threads count; empty: those below
+  std::string config;  // a run file whose plugins, device, threads, math and fallback count; empty: those below
   std::vector<std::string> plugins;  // to open: names, or paths if they have a slash
   std::vector<std::string> folders;  // searched for plugins, besides <folder of libtenon.so>/tenon/plugins
   std::string device = "cpu";        // kind, or kind:index
@@ -306,9 +306,12 @@ inline Tensor SoftmaxCrossEntropyLoss(const Tensor& scores, const Tensor& labels
 
 // ---- networks
 
-// A network that a YAML file describes, with its loss and optimiser: the sections network, loss, optimizer, mode, seed of
-// a run file count, the others are checked and not used. Made of compiled programs (mode: graph) or of operators run one
-// by one (mode: pynative). Shapes come from the first batch.
+// A network that a YAML file describes, with its loss and optimiser. All that says what a step computes counts: network,
+// init_from, loss, optimizer, amp, mode, seed and passes, of train clip_norm, clip_value, freeze, ema and recompute, of data
+// how long lines can be. math: high needs a runtime made with the same file (RuntimeOptions::config). The loop is the
+// program's: a schedule is an error unless TrainStep gets the learning rate, train.accumulate above 1 is one too, and keys
+// of data, epochs, evaluation, parallel, checkpoints and logs are checked and not used. Made of compiled programs (mode:
+// graph) or of operators run one by one (mode: pynative). Shapes come from the first batch.
 class TENON_API Network {
  public:
   static Network FromFile(const Runtime& runtime, const std::string& path,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -192,6 +193,74 @@ TEST_P(NetworkTest, ParametersByName) {
   EXPECT_EQ(network.Run(Of({1, 2}, {1, 1})).Values<float>(), (Floats{3, 4}));
   EXPECT_EQ(network.Parameter("linear2.bias").Values<float>(), (Floats{3, 4}));
   EXPECT_THROW(network.Run(Of({1, 3}, {1, 1, 1})), tn::Error);
+}
+
+// Learned positions of a run whose samples differ in length have a row for each place of the longest (tokens.length). A
+// shorter batch is computed as by the same network whose table ends where the batch does.
+TEST_P(NetworkTest, ShorterBatchesUseTheFirstLearnedPositions) {
+  const std::string rest = std::string("mode: ") + GetParam() +
+                           "\noptimizer: {type: sgd, lr: 0.5}\n"
+                           "network: {zoo: gpt, args: {vocab: 5, width: 4, layers: 1, heads: 2, tied: false}}\n";
+  const std::string lines = "data: {type: text, path: lines.txt, tokens: {lines: true, length: 6}}\n";
+  tn::Network whole = tn::Network::FromText(runtime_, lines + rest), cut = tn::Network::FromText(runtime_, rest);
+  for (tn::Network* network : {&whole, &cut}) network->Prepare(tn::DType::kI64, {3});
+  const std::string table = "position1.weight";
+  EXPECT_EQ(whole.Parameter(table).shape(), (tn::Shape{6, 4}));
+  EXPECT_EQ(cut.Parameter(table).shape(), (tn::Shape{3, 4}));
+  const Floats before = whole.Parameter(table).Values<float>();
+  cut.SetParameter(table, Of({3, 4}, Floats(before.begin(), before.begin() + 12)));
+  for (const std::string& name : cut.ParameterNames()) {
+    if (name != table) cut.SetParameter(name, whole.Parameter(name));
+  }
+  const tn::Tensor tokens = tn::Tensor::Of<std::int64_t>(runtime_, {2, 3}, {0, 1, 2, 4, 3, 1});
+  const tn::Tensor next = tn::Tensor::Of<std::int64_t>(runtime_, {2, 3}, {1, 2, 3, 3, 1, 0});
+  EXPECT_EQ(whole.Run(tokens).Values<float>(), cut.Run(tokens).Values<float>());
+  EXPECT_EQ(whole.TrainStep(tokens, next), cut.TrainStep(tokens, next));
+  EXPECT_EQ(whole.Run(tokens).Values<float>(), cut.Run(tokens).Values<float>());
+  const Floats after = whole.Parameter(table).Values<float>(), short_after = cut.Parameter(table).Values<float>();
+  EXPECT_EQ(Floats(after.begin(), after.begin() + 12), short_after);
+  EXPECT_NE(Floats(before.begin(), before.begin() + 12), short_after) << "the rows in use are trained";
+  EXPECT_EQ(Floats(after.begin() + 12, after.end()), Floats(before.begin() + 12, before.end()));
+}
+
+std::string MessageOf(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const tn::Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// What a run file asks for around its steps is refused where it would change them; nothing is dropped in silence.
+TEST_P(NetworkTest, RefusesKeysThatAreNotOfAStep) {
+  const std::string text = std::string(kNetwork) + "mode: " + GetParam() + "\n";
+  const tn::Tensor points = Of({1, 2}, {1, 1}), classes = tn::Tensor::Of<std::int64_t>(runtime_, {1}, {1});
+  tn::Network cosine = tn::Network::FromText(runtime_, text + "schedule: {type: cosine}\n");
+  EXPECT_NE(MessageOf([&] { cosine.TrainStep(points, classes); }).find("error: 'schedule' (cosine) needs"),
+            std::string::npos)
+      << MessageOf([&] { cosine.TrainStep(points, classes); });
+  EXPECT_GT(cosine.TrainStep(points, classes, 0.1), 0) << "the caller's learning rate";
+  tn::Network summed = tn::Network::FromText(runtime_, text + "train: {accumulate: 4}\n");
+  EXPECT_NE(MessageOf([&] { summed.TrainStep(points, classes); }).find("'train.accumulate' is 4"), std::string::npos);
+  EXPECT_NE(MessageOf([&] {
+              tn::Network::FromText(runtime_, text + "math: high\n");
+            }).find("'math: high' is a choice of the runtime"),
+            std::string::npos);
+}
+
+TEST_P(NetworkTest, StartsFromTheWeightsOfInitFrom) {
+  tn::Network network = Make();
+  network.Prepare(tn::DType::kF32, {2});
+  const std::string path = TempFile("_first.safetensors");
+  network.SetParameter("linear2.bias", Of({2}, {3, 4}));
+  network.Save(path);
+  tn::Network next =
+      tn::Network::FromText(runtime_, std::string(kNetwork) + "mode: " + GetParam() + "\ninit_from: " + path + "\n");
+  EXPECT_EQ(next.Run(Of({1, 2}, {1, 1})).Values<float>(), network.Run(Of({1, 2}, {1, 1})).Values<float>());
+  EXPECT_EQ(next.Parameter("linear2.bias").Values<float>(), (Floats{3, 4}));
+  EXPECT_EQ(next.steps(), 0);
+  std::remove(path.c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, NetworkTest, testing::Values("graph", "pynative"));
