@@ -69,8 +69,9 @@ Status CheckNumbers(const LaunchOptions& options) {
   TENON_INVALID_IF(options.local_worker_num <= 0, "local_worker_num must be greater than 0, but got {}.",
                    options.local_worker_num);
   TENON_INVALID_IF(options.local_worker_num > options.worker_num,
-                   "Total worker number is {}, but got exceeded local worker number: {}.", options.worker_num,
-                   options.local_worker_num);
+                   "Total worker number is {0}, but got exceeded local worker number: {1}. Give --local_worker_num={0} "
+                   "where all workers run on this node.",
+                   options.worker_num, options.local_worker_num);
   TENON_INVALID_IF(options.worker_num > kMostRanks, "worker_num {} is more than {}, the most ranks of a job.",
                    options.worker_num, kMostRanks);
   TENON_TRY(CheckOpenFiles(options.local_worker_num));

@@ -54,8 +54,9 @@ inline Result<LossLabels> LossLabelsOf(const Attributes& attrs, const Shape& sco
   for (std::int64_t i = 0; i < out.count(); ++i) {
     const std::int64_t label = out.values[static_cast<std::size_t>(i)];
     TENON_INVALID_IF(!out.Ignored(i) && (label < 0 || label >= out.classes),
-                     "The label of sample {} is {}; with {} classes it must be 0 to {}.", i / out.area, label,
-                     out.classes, out.classes - 1);
+                     "The label of sample {} is {}; with {} classes it must be 0 to {}.{}", i / out.area, label,
+                     out.classes, out.classes - 1,
+                     label < 0 ? fmt::format(" ignore_index: {} leaves such labels out.", label) : std::string());
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/log.h"
+#include "core/base/text.h"
 #include "core/platform/process.h"
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/legacy_entries.h"
@@ -248,9 +249,16 @@ Result<std::vector<Plugin*>> PluginRegistry::FindCollectives(const std::string& 
     chosen = loaded();
   }
   if (!chosen.empty()) return chosen;
-  return PluginError(PluginMessage::kNoCollective, "", "no plugin offers {}. Searched: {}.{}",
-                     any ? std::string("collectives") : fmt::format("the collectives '{}'", name),
-                     search_.DescribeFolders(), FailedReasons(TENON_KIND_COLLECTIVE));
+  std::vector<std::string> offered;
+  for (const auto& candidate : candidates_) {
+    if (candidate->usable() && candidate->check.note.Has(TENON_KIND_COLLECTIVE))
+      offered.push_back(candidate->check.note.id);
+  }
+  return PluginError(
+      PluginMessage::kNoCollective, "", "no plugin offers {}.{} Searched: {}.{}",
+      any ? std::string("collectives") : fmt::format("the collectives '{}'", name),
+      offered.empty() ? "" : fmt::format(" There are auto (the first that is there) and {}.", JoinAnd(offered)),
+      search_.DescribeFolders(), FailedReasons(TENON_KIND_COLLECTIVE));
 }
 
 int PluginRegistry::Priority(std::string_view id) const {

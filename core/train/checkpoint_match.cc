@@ -44,15 +44,26 @@ std::string Hint(const MatchReport& report) {
   return "";
 }
 
-std::string Problems(const MatchReport& report) {
+// What the file has in place of a name that is missing: that name, called something else by `rename`, or one like it.
+std::string InPlaceOf(const std::string& name, const Checkpoint& checkpoint, const MatchReport& report,
+                      const MatchOptions& options) {
+  if (checkpoint.Find(name) != nullptr)
+    return fmt::format(" (the file has it, but 'rename' makes it '{}')", Renamed(name, options.rename));
+  const std::string near = NearestName(name, report.extra);
+  return near.empty() ? "" : fmt::format(" (the file has '{}')", near);
+}
+
+std::string Problems(const Checkpoint& checkpoint, const MatchReport& report, const MatchOptions& options) {
   std::string text;
-  for (const std::string& name : report.missing) {
-    const std::string near = NearestName(name, report.extra);
-    text += fmt::format("\n  missing: {}{}", name, near.empty() ? "" : fmt::format(" (the file has '{}')", near));
-  }
+  for (const std::string& name : report.missing)
+    text += fmt::format("\n  missing: {}{}", name, InPlaceOf(name, checkpoint, report, options));
   for (const std::string& line : report.mismatched) text += "\n  mismatched: " + line;
   for (const std::string& name : report.extra) text += "\n  extra: " + name;
-  return text + Hint(report);
+  text += Hint(report);
+  if (!options.lenient && !options.lenient_by.empty() && report.loaded > 0)
+    text += fmt::format("\n{} takes the {} tensor{} that fit{} and leaves the rest as it starts.", options.lenient_by,
+                        report.loaded, report.loaded == 1 ? "" : "s", report.loaded == 1 ? "s" : "");
+  return text;
 }
 
 }  // namespace
@@ -102,11 +113,12 @@ Result<MatchReport> MatchTensors(const Checkpoint& checkpoint, std::span<const T
 
   if (!options.lenient && !report.complete()) {
     return InvalidArgument("The checkpoint does not fit: {} missing, {} mismatched, {} extra.{}", report.missing.size(),
-                           report.mismatched.size(), report.extra.size(), Problems(report));
+                           report.mismatched.size(), report.extra.size(), Problems(checkpoint, report, options));
   }
   if (options.lenient && report.loaded == 0 && !targets.empty()) {
     return InvalidArgument("Nothing in the checkpoint fits: {} missing, {} mismatched, {} extra.{}",
-                           report.missing.size(), report.mismatched.size(), report.extra.size(), Problems(report));
+                           report.missing.size(), report.mismatched.size(), report.extra.size(),
+                           Problems(checkpoint, report, options));
   }
   return report;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/status.h"
@@ -26,6 +27,8 @@ struct MatchOptions {
   std::map<std::string, std::string> rename{};
   // Names of the file that nobody asked for and that are no difference, as the scalars of a run.
   std::function<bool(const std::string&)> ignore{};
+  // How the person asks for lenient: "init_from.strict: false". Empty: there is no way.
+  std::string_view lenient_by{};
 };
 
 // Which tensor of the file goes where, and what did not fit.

@@ -17,9 +17,21 @@ const Tensor* Find(const RunState& state, const std::string& name) {
   return nullptr;
 }
 
-bool HasMemory(const RunState& state) {
-  return std::any_of(state.extra.begin(), state.extra.end(),
-                     [](const NamedTensor& extra) { return extra.name.starts_with(kFactor); });
+// What a hook has left in the checkpoint; null: nothing.
+const Tensor* MemoryOf(const RunState& state) {
+  for (const NamedTensor& extra : state.extra) {
+    if (extra.name.starts_with(kFactor)) return &extra.tensor;
+  }
+  return nullptr;
+}
+
+Status RefuseLoss(const Tensor& factor, std::uint32_t ranks) {
+  const std::int64_t columns = factor.shape().rank() > 0 ? factor.shape().dim(factor.shape().rank() - 1) : 0;
+  return InvalidArgument(
+      "The checkpoint is of a run with 'parallel.hook: {{type: powersgd}}'; this run has no hook, so that what "
+      "its ranks had not sent yet would be lost. {}",
+      ranks == 1 ? std::string("A run of one process has none: start several.")
+                 : fmt::format("Write parallel.hook: {{type: powersgd, rank: {}}}.", columns));
 }
 
 // The tensor of that name, as the hook of this run has it: of `shape`, but for the first axis where that is 0.
@@ -82,14 +94,11 @@ Status CaptureHook(exec::PowerSgd* hook, Communicator& host, RunState* state) {
 }
 
 Status RestoreHook(const RunState& state, std::uint32_t rank, std::uint32_t ranks, exec::PowerSgd* hook) {
-  const bool has = HasMemory(state);
-  TENON_INVALID_IF(
-      has && hook == nullptr,
-      "The checkpoint is of a run with 'parallel.hook: {{type: powersgd}}'; this run has no hook, so that what "
-      "its ranks had not sent yet would be lost.");
-  if (hook == nullptr) return {};
-  TENON_INVALID_IF(!has && !hook->memory().empty(),
-                   "The checkpoint is of a run without 'parallel.hook'; this run has powersgd, whose memory it lacks.");
+  const Tensor* factor_there = MemoryOf(state);
+  if (hook == nullptr) return factor_there == nullptr ? Status() : RefuseLoss(*factor_there, ranks);
+  TENON_INVALID_IF(factor_there == nullptr && !hook->memory().empty(),
+                   "The checkpoint is of a run without 'parallel.hook'; this run has powersgd, whose memory it lacks. "
+                   "Remove 'parallel.hook'.");
   for (exec::PowerSgd::Memory& memory : hook->memory()) {
     TENON_ASSIGN(const Tensor* factor, FindLike(state, kFactor, memory.parameter, memory.factor.shape()));
     const Shape one = memory.error.shape();

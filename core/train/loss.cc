@@ -63,10 +63,12 @@ Result<graph::ValueId> AsValues(graph::Graph& graph, const char* kind, graph::Va
                        "comparing the output {} with the labels {}", out.ToString(), want.ToString());
     want = graph.value(labels).type;
   }
+  const bool classes = out.shape.rank() == 2 && want.shape.rank() == 1;
   TENON_INVALID_IF(
       !(out == want),
-      "The {} loss compares the network's output {} with the labels {}; both must have one type and shape.", kind,
-      out.ToString(), want.ToString());
+      "The {} loss compares the network's output {} with the labels {}; both must have one type and shape.{}", kind,
+      out.ToString(), want.ToString(),
+      classes ? " Labels that are classes become a row of values with data.transforms: [one_hot]." : "");
   return labels;
 }
 

@@ -1,6 +1,7 @@
 #include "core/train/parallel_config.h"
 
 #include "core/config/fields.h"
+#include "core/config/scalar.h"
 
 namespace tenon {
 
@@ -29,6 +30,9 @@ void ConfigCodec<SyncConfig>::Read(const ConfigNode& node, const Bounds&, SyncCo
                            "cannot be async: ranks would update from gradients of older weights, so that no run could "
                            "be repeated and large "
                            "learning rates diverge. {every: k} lets ranks meet less often.");
+  std::string complaint;
+  if (const auto steps = node.is_scalar() ? ReadInteger(node, complaint) : std::nullopt)
+    return reader.Complain(node, fmt::format("needs a map, but is {}; write {{every: {}}}.", node.Describe(), *steps));
   ReadFields(SyncTable(), node, &out, reader);
 }
 

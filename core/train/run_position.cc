@@ -15,27 +15,30 @@ std::optional<T> Extra(const RunState& state, std::string_view name) {
   return std::nullopt;
 }
 
-Status CheckSame(const RunState& state, std::string_view name, std::int64_t mine, const char* what,
-                 std::optional<std::int64_t> absent = std::nullopt) {
-  const auto there = Extra<std::int64_t>(state, name);
-  const std::optional<std::int64_t> theirs = there ? there : absent;
+Status CheckAccumulate(const RunState& state, std::int64_t mine) {
+  const std::int64_t theirs = Extra<std::int64_t>(state, "train.accumulate").value_or(1);
   TENON_INVALID_IF(
-      theirs && *theirs != mine,
-      "The checkpoint is of a run with {0} {1}; this run has {2}: its place in the epoch would be another.", what,
-      *theirs, mine);
+      theirs != mine,
+      "The checkpoint is of a run with train.accumulate {}; this run has {}: its place in the epoch would be "
+      "another.",
+      theirs, mine);
   return {};
 }
 
 // The samples of a step, whatever the number of ranks that share it.
 Status CheckBatch(const RunState& state, std::int64_t batch, std::int64_t ranks) {
-  if (ranks == 1) return CheckSame(state, "train.batch", batch, "a batch of");
   const auto theirs = Extra<std::int64_t>(state, "train.batch");
-  TENON_INVALID_IF(
-      theirs && *theirs != ranks * batch,
-      "The checkpoint is of a run with {} samples a step; this run has {} ({} ranks of 'data.batch' {}): its "
-      "place in the epoch would be another.",
-      *theirs, ranks * batch, ranks, batch);
-  return {};
+  if (!theirs || *theirs == ranks * batch) return {};
+  const std::string mend = *theirs % ranks == 0
+                               ? fmt::format("Set data.batch to {}.", *theirs / ranks)
+                               : fmt::format(
+                                     "No 'data.batch' of {} ranks makes {}; start as many ranks as share them "
+                                     "evenly.",
+                                     ranks, *theirs);
+  return InvalidArgument(
+      "The checkpoint is of a run with {} samples a step; this run has {}{}: its place in the epoch would be "
+      "another. {}",
+      *theirs, ranks * batch, ranks == 1 ? "" : fmt::format(" ({} ranks of 'data.batch' {})", ranks, batch), mend);
 }
 
 // As the file has it: "{test: 0.1, validation: every_5}".
@@ -129,7 +132,7 @@ Result<RunPosition> PositionOf(const RunConfig& config, const RunState& state, s
                    "The checkpoint is of a run with seed {}; this run has seed {}: its batches would differ.",
                    state.seed, config.seed);
   TENON_TRY(CheckBatch(state, config.data.batch, ranks));
-  TENON_TRY(CheckSame(state, "train.accumulate", config.train.accumulate, "train.accumulate", 1));
+  TENON_TRY(CheckAccumulate(state, config.train.accumulate));
   TENON_TRY(CheckSplit(state, config.data.split));
   RunPosition position;
   position.epoch = std::max<std::int64_t>(state.epoch, 1);
@@ -168,6 +171,7 @@ Result<MatchReport> RestoreTensors(const Checkpoint& checkpoint, StepRunner& run
   }
   MatchOptions match;
   match.lenient = lenient;
+  match.lenient_by = "--lenient";
   match.ignore = [](const std::string& name) { return IsRunScalarName(name); };
   TENON_ASSIGN(MatchReport report, MatchTensors(checkpoint, targets, match));
   for (std::size_t i = 0; i < targets.size(); ++i) {

@@ -60,6 +60,7 @@ Result<MatchReport> MatchWeights(const Checkpoint& weights, std::span<const Tens
   MatchOptions options;
   options.lenient = !from.strict;
   options.rename = from.rename;
+  options.lenient_by = "init_from.strict: false";
   options.ignore = [](const std::string& name) { return IsRunScalarName(name) || IsOptimizerStateName(name); };
   Result<MatchReport> report = MatchTensors(weights, parameters, options);
   if (!report.ok())

@@ -170,7 +170,12 @@ TEST(Ranks, AnotherNumberOfSamplesAStepIsRefused) {
     EXPECT_NE(result.err.find("of a run with 16 samples a step; this run has 24 (3 ranks of 'data.batch' 8)"),
               std::string::npos)
         << result.err;
+    EXPECT_NE(result.err.find("No 'data.batch' of 3 ranks makes 16;"), std::string::npos) << result.err;
   }
+  const ToolResult alone = run.Train({}, {"--resume"});
+  EXPECT_NE(alone.err.find("this run has 8: its place in the epoch would be another. Set data.batch to 16."),
+            std::string::npos)
+      << alone.err;
 }
 
 TEST(Ranks, WhatAHookKeepsIsNotLost) {

@@ -232,8 +232,12 @@ class RefusedResume : public testing::Test {
 TEST_F(RefusedResume, AnotherSeed) {
   EXPECT_NE(Refuse({"seed=9"}).find("seed 1; this run has seed 9"), std::string::npos);
 }
-TEST_F(RefusedResume, ALargerBatch) { EXPECT_NE(Refuse({"data.batch=32"}).find("batch of 16"), std::string::npos); }
-TEST_F(RefusedResume, ASmallerBatch) { EXPECT_NE(Refuse({"data.batch=8"}).find("batch of 16"), std::string::npos); }
+TEST_F(RefusedResume, ALargerBatch) {
+  EXPECT_NE(Refuse({"data.batch=32"}).find("Set data.batch to 16."), std::string::npos);
+}
+TEST_F(RefusedResume, ASmallerBatch) {
+  EXPECT_NE(Refuse({"data.batch=8"}).find("Set data.batch to 16."), std::string::npos);
+}
 
 TEST_F(RefusedResume, AnotherAccumulation) {
   EXPECT_NE(Refuse({"train.accumulate=2"}).find("train.accumulate 1; this run has 2"), std::string::npos);
@@ -257,6 +261,7 @@ TEST_F(RefusedResume, AnotherNetworkListsEverything) {
   for (const char* name :
        {"conv1.weight", "conv1.bias", "batch_norm1.running_mean", "linear1.weight", "moment1.conv1.weight"})
     EXPECT_NE(err.find(name), std::string::npos) << name << " in\n" << err;
+  EXPECT_NE(err.find("\n--lenient takes the "), std::string::npos) << err;
 }
 
 TEST_F(RefusedResume, AnAbsentFile) { Refuse({}, {"--resume", run_.folder() / "absent.ckpt"}); }

@@ -164,7 +164,7 @@ TEST(CrossEntropy, NamesTheSampleOfABadLabel) {
   CheckFails({.op = "SoftmaxCrossEntropyLoss", .inputs = {Scores(), I64({3}, {1, 4, 0})}, .expect = {}},
              "The label of sample 1 is 4; with 4 classes it must be 0 to 3.");
   CheckFails({.op = "SoftmaxCrossEntropyLoss", .inputs = {Scores(), I64({3}, {1, 0, -1})}, .expect = {}},
-             "The label of sample 2 is -1; with 4 classes it must be 0 to 3.");
+             "The label of sample 2 is -1; with 4 classes it must be 0 to 3. ignore_index: -1 leaves such labels out.");
   CheckFails({.op = "SoftmaxCrossEntropyLoss", .inputs = {Scores(), I64({2}, {1, 0})}, .expect = {}},
              "scores have shape [3,4] and labels [2]; they must be [N, C, D1 ..] and [N, D1 ..].");
   CheckFails({.op = "SoftmaxCrossEntropyLoss",

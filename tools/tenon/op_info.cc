@@ -94,11 +94,12 @@ nlohmann::json JsonOf(const OpDef& def) {
           {"attributes", attrs}};
 }
 
-// "Slice" and "tenon::SliceGrad"; every version of it.
+// "Slice", "tenon::SliceGrad" and "tenon.SliceGrad"; every version of it.
 Result<std::vector<const OpDef*>> Versions(const std::string& name) {
   const std::size_t colons = name.find("::");
-  const std::string domain = colons == std::string::npos ? "" : name.substr(0, colons);
-  const std::string type = colons == std::string::npos ? name : name.substr(colons + 2);
+  const std::size_t end = colons != std::string::npos ? colons : name.rfind('.');
+  const std::string domain = end == std::string::npos ? "" : name.substr(0, end);
+  const std::string type = end == std::string::npos ? name : name.substr(end + (colons == end ? 2 : 1));
   TENON_TRY(BuiltinOps().Find(domain, type));
   std::vector<const OpDef*> versions;
   for (const OpDef* def : BuiltinOps().All()) {

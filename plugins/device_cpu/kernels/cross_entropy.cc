@@ -66,8 +66,10 @@ class CrossEntropyKernel : public CpuKernel {
         continue;
       }
       if (label < 0 || label >= a.classes) {
+        const std::string mend =
+            label < 0 ? " ignore_index: " + std::to_string(label) + " leaves such labels out." : "";
         return error.Fail(TENON_INVALID_ARGUMENT, "The label of sample ", i / a.area, " is ", label, "; with ",
-                          a.classes, " classes it must be 0 to ", a.classes - 1, ".");
+                          a.classes, " classes it must be 0 to ", a.classes - 1, ".", mend);
       }
       to[i] = label;
       weight_sum += a.shares.weights != nullptr ? static_cast<double>(a.shares.weights[label]) : 1.0;

@@ -161,6 +161,17 @@ TEST(PluginErrors, AbsentFiles) {
   ExpectText("folder", Neutral(LoadError(Config(folder / "folder.so")).ToString(), folder.path()));
 }
 
+TEST(PluginErrors, CollectivesThatAreThere) {
+  PluginsConfig config;
+  config.trust = TrustPolicy::kOff;
+  config.search = {FixtureFolder("comm_loopback")};
+  PluginRegistry registry(BareOptions());
+  ASSERT_TRUE(registry.Find(config).ok());
+  const auto found = registry.FindCollectives("nccl");
+  ASSERT_FALSE(found.ok());
+  ExpectText("collective_unknown", Neutral(found.status().ToString(), FixtureFolder("comm_loopback")));
+}
+
 TEST(PluginErrors, SameIdTwice) {
   PluginsConfig config;
   config.trust = TrustPolicy::kOff;

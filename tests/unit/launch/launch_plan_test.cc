@@ -78,7 +78,10 @@ TEST(LaunchPlan, NumbersWorkersByNode) {
 
 TEST(LaunchPlan, RefusesWhatCannotBe) {
   EXPECT_EQ(MessageOf(Options(0, 1)), "worker_num must be greater than 0, but got 0.");
-  EXPECT_EQ(MessageOf(Options(2, 4)), "Total worker number is 2, but got exceeded local worker number: 4.");
+  EXPECT_EQ(
+      MessageOf(Options(2, 4)),
+      "Total worker number is 2, but got exceeded local worker number: 4. Give --local_worker_num=2 where all workers "
+      "run on this node.");
   EXPECT_EQ(MessageOf(Options(100'000'000, 2)), "worker_num 100000000 is more than 1000000, the most ranks of a job.");
   rlimit files{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);

@@ -82,6 +82,17 @@ TEST(MatchTensors, RenameRules) {
   EXPECT_NE(ErrorOf(MatchTensors(checkpoint, targets, options)).find("both called 'same'"), std::string::npos);
 }
 
+TEST(MatchTensors, TellsWhatRenameHasTakenAway) {
+  MatchOptions options;
+  options.rename = {{"fc.", "head."}};
+  options.lenient_by = "--lenient";
+  const std::string error = ErrorOf(MatchTensors(Fitting(), kTargets, options));
+  EXPECT_NE(error.find("missing: fc.bias (the file has it, but 'rename' makes it 'head.bias')"), std::string::npos)
+      << error;
+  EXPECT_NE(error.find("\n--lenient takes the 2 tensors that fit and leaves the rest as it starts."), std::string::npos)
+      << error;
+}
+
 TEST(MatchTensors, IgnoredNamesAreNoDifference) {
   RunState state;
   state.parameters = Fitting().tensors;
