@@ -106,7 +106,7 @@ std::string JoinOr(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
-    text += names[i];
+    text += names[i].empty() ? "''" : names[i];
   }
   return text;
 }

@@ -214,11 +214,19 @@ Result<NpyArray> ReadNpy(ByteReader& reader) {
   return array;
 }
 
+Result<NpyArray> ReadNpyFile(const std::string& path) {
+  TENON_ASSIGN(ByteReader reader, ByteReader::Open(path));
+  return ReadNpy(reader);
+}
+
 Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, const std::string& labels_path) {
-  TENON_ASSIGN(ByteReader labels_reader, ByteReader::Open(labels_path));
-  TENON_ASSIGN(NpyArray labels, ReadNpy(labels_reader));
-  TENON_ASSIGN(ByteReader samples_reader, ByteReader::Open(samples_path));
-  TENON_ASSIGN(NpyArray samples, ReadNpy(samples_reader));
+  TENON_ASSIGN(NpyArray labels, ReadNpyFile(labels_path));
+  return OpenNpy(samples_path, labels_path, std::move(labels));
+}
+
+Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, const std::string& labels_path,
+                                               NpyArray labels) {
+  TENON_ASSIGN(NpyArray samples, ReadNpyFile(samples_path));
   if (labels.values.shape().rank() < 1)
     return InvalidArgument("Labels need rank 1 or more; this file holds a scalar.").At(labels_path);
   if (samples.values.shape().rank() < 2) {

@@ -20,7 +20,12 @@ struct NpyArray {
 // makes the file readable.
 Result<NpyArray> ReadNpy(ByteReader& reader);
 
+Result<NpyArray> ReadNpyFile(const std::string& path);
+
 // Samples [n, ...] from one file, labels [n, ...] from another: integers are classes, floats are values.
 Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, const std::string& labels_path);
+// The same with the labels read already.
+Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, const std::string& labels_path,
+                                               NpyArray labels);
 
 }  // namespace tenon

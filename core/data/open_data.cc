@@ -30,7 +30,7 @@ Rows FirstRows(std::int64_t count) {
   return rows;
 }
 
-std::string Named(const char* key, const ConfigPath& path) {
+std::string Named(const std::string& key, const ConfigPath& path) {
   return path.place.known() ? fmt::format("opening '{}' of {}", key, path.place.ToString())
                             : fmt::format("opening '{}'", key);
 }
@@ -86,7 +86,7 @@ class DataOpener {
       return {};
     }
     if (config_.type == "text") return OpenBothTexts();
-    TENON_ASSIGN_WHILE(train_, OpenPath(config_.path, config_.labels, false), "{}", Named("data.path", config_.path));
+    TENON_ASSIGN(train_, OpenPath("data", config_.path, config_.labels, false));
     return {};
   }
 
@@ -98,7 +98,7 @@ class DataOpener {
     }
     if (config_.test) {
       const TestDataConfig& test = *config_.test;
-      TENON_ASSIGN_WHILE(test_, OpenPath(test.path, test.labels, true), "{}", Named("data.test.path", test.path));
+      TENON_ASSIGN(test_, OpenPath("data.test", test.path, test.labels, true));
       return {};
     }
     if (!config_.split.empty()) return {};
@@ -126,8 +126,22 @@ class DataOpener {
 
   bool IsCifar() const { return config_.type.starts_with("cifar"); }
 
+  // The source of a section, "data" or "data.test"; errors name the key of the file that is wrong.
+  Result<DatasetPtr> OpenPath(const std::string& section, const ConfigPath& path, const ConfigPath& labels,
+                              bool own_test) const {
+    const std::string doing = Named(section + ".path", path);
+    if (config_.type != "npy") {
+      TENON_ASSIGN_WHILE(DatasetPtr dataset, OpenSource(path, own_test), "{}", doing);
+      return dataset;
+    }
+    const std::string label_file = labels.resolved.string();
+    TENON_ASSIGN_WHILE(NpyArray values, ReadNpyFile(label_file), "{}", Named(section + ".labels", labels));
+    TENON_ASSIGN_WHILE(DatasetPtr dataset, OpenNpy(path.resolved.string(), label_file, std::move(values)), "{}", doing);
+    return dataset;
+  }
+
   // `own_test`: the source of a `test:` block, which may be laid out as a test part or as a training part.
-  Result<DatasetPtr> OpenPath(const ConfigPath& path, const ConfigPath& labels, bool own_test) const {
+  Result<DatasetPtr> OpenSource(const ConfigPath& path, bool own_test) const {
     const std::string place = path.resolved.string();
     if (config_.type == "idx") return OpenIdxFolder(place, own_test);
     if (IsCifar()) return OpenCifarFolder(place, config_.type, own_test);
@@ -139,9 +153,7 @@ class DataOpener {
       TENON_ASSIGN(DatasetPtr dataset, OpenCsv(place, {',', options_.csv_label}));
       return dataset;
     }
-    TENON_INVALID_IF(config_.type != "npy", "'data.type' is '{}', which is none of the types.", config_.type);
-    TENON_ASSIGN(DatasetPtr dataset, OpenNpy(place, labels.resolved.string()));
-    return dataset;
+    return InvalidArgument("'data.type' is '{}', which is none of the types.", config_.type);
   }
 
   Status OpenBothTexts() {

@@ -110,6 +110,12 @@ Status Plugin::CallCreate() {
   }
   if (code != TENON_OK) {
     const Status reason = tenon::ToStatus(code, error, "");
+    const ConfigNode& written = options().written();
+    // Nothing else that a plugin is given can be invalid.
+    if (code == TENON_INVALID_ARGUMENT && written.is_map() && !written.entries().empty())
+      return PluginError(PluginMessage::kBadOption, library_->file_name(), "{} {} refuses its options: {}", id(),
+                         version(), reason.message())
+          .At(written.place().ToString());
     return PluginError(PluginMessage::kCreateFailed, library_->file_name(), "{} {} could not start ({}): {}", id(),
                        version(), CodeName(reason.code()), reason.message());
   }

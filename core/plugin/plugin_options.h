@@ -42,6 +42,8 @@ class PluginOptions {
   // TN-PLG-083 for keys that nobody asked for, with place and nearest name.
   Status UnknownKeys() const;
   std::vector<PluginOption> schema() const;
+  // What the user wrote: a map or nothing.
+  const ConfigNode& written() const { return options_; }
 
  private:
   // The value at a dotted key, or null; records the declaration.

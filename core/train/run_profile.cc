@@ -50,6 +50,7 @@ Status RunProfile::Check(bool folder_open) const {
 }
 
 void RunProfile::Start(exec::Runtime& runtime) {
+  started_ = true;
   if (!path_.empty() && config_.profile.first_step == 0) Record(runtime);
 }
 
@@ -80,7 +81,7 @@ void RunProfile::End() {
 }
 
 std::vector<std::string> RunProfile::Finish(RunSummary& summary) {
-  if (path_.empty()) return {};
+  if (path_.empty() || !started_) return {};
   if (session_ == nullptr) {
     Warn(summary, "Nothing was profiled: no step of 'profile.first_step' and 'profile.last_step' was run.");
     return {};

@@ -39,6 +39,7 @@ class RunProfile {
   const RunConfig& config_;
   std::unique_ptr<profile::Session> session_;
   bool recording_ = false;
+  bool started_ = false;  // the run has come to its steps
 };
 
 }  // namespace tenon

@@ -38,10 +38,10 @@ Status TrainingRun::TrainEpochs() {
 }
 
 void TrainingRun::NoteSkipped() {
-  const std::int64_t skipped = train_loader_->stats().skipped;
-  if (skipped > skipped_samples_)
-    progress_.Line(fmt::format("epoch {}/{}: {} samples could not be read and were skipped (log.txt names them)",
-                               at_.epoch, config_.train.epochs, skipped - skipped_samples_));
+  const std::int64_t skipped = train_loader_->stats().skipped, now = skipped - skipped_samples_;
+  if (now > 0)
+    progress_.Line(fmt::format("epoch {}/{}: {} sample{} skipped that could not be read (see log.txt)", at_.epoch,
+                               config_.train.epochs, now, now == 1 ? "" : "s"));
   skipped_samples_ = skipped;
 }
 

@@ -115,6 +115,8 @@ TEST(Trainer, WeightsFromAFile) {
   EXPECT_NE(refused.err.find("linear2.weight: the file has float32[10,32], the network needs float32[12,32]"),
             std::string::npos)
       << refused.err;
+  EXPECT_NE(refused.err.find("\ninit_from.strict: false takes the 2 tensors that fit"), std::string::npos)
+      << refused.err;
   ASSERT_EQ(lenient.Train({wider, "init_from={path: " + file + ", strict: false}", "train.epochs=1"}).exit_code, 0);
   EXPECT_EQ(lenient.Summary().at("init_from").at("mismatched"), 2);
   EXPECT_NE(lenient.Summary().at("warnings").dump().find("2 mismatched"), std::string::npos);
@@ -150,6 +152,15 @@ TEST(Trainer, RegressionHasItsMetrics) {
   EXPECT_NEAR(metrics.at("mse").get<double>(), metrics.at("loss").get<double>(),
               1e-5 * metrics.at("loss").get<double>());
   EXPECT_GT(metrics.at("mae"), 0.0);
+}
+
+// A value that only the plugin knows to be wrong is a fault of the file all the same.
+TEST(Trainer, AnOptionThatThePluginRefusesIsWrongInput) {
+  const RunCase run(kSections);
+  const ToolResult result = run.Train({"plugins.load=[{name: device_cpu, options: {isa: avx3}}]"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("error: TN-PLG-084 device_cpu.so: org.tenon.device_cpu "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("refuses its options: Option isa is 'avx3'"), std::string::npos) << result.err;
 }
 
 }  // namespace

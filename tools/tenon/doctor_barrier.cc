@@ -25,8 +25,11 @@ int RunDoctorBarrier(const DoctorBarrierOptions& options) {
   if (!rank.ok()) return cli::Report(rank.status());
   fmt::print("This process is {}.\n", Describe(*rank));
   if (!rank->many()) {
-    fmt::print("There is nobody to wait for: start it with msrun, mpirun or srun.\n");
-    return 0;
+    fmt::print(
+        "There is nobody to wait for. Start it with a launcher, such as `msrun --worker_num=2 --local_worker_num=2 "
+        "tenon "
+        "doctor barrier`.\n");
+    return 2;
   }
   return cli::Report(PassBarrier(*rank, options.timeout));
 }

@@ -67,7 +67,7 @@ Status SumRanks(const DoctorNetOptions& options, const Rank& rank, Rendezvous& r
   const auto expected = static_cast<float>(std::uint64_t{rank.size} * (rank.size + 1) / 2);
   if (value != expected)
     return Error(Code::kDataLoss, "The sum of 1 to {} over the ranks is {}, not {}.", rank.size, value, expected);
-  Tell("all-reduce", fmt::format("{} with {}, {:.1f} ms", world->Describe(), value,
+  Tell("all-reduce", fmt::format("{}; 1 to {} add up to {}, {:.1f} ms", world->Describe(), rank.size, value,
                                  static_cast<double>(MonotonicNs() - began) / 1e6));
   return Status();
 }

@@ -75,6 +75,22 @@ TEST(CliErrors, WhatIsPrintedReadsBack) {
   EXPECT_EQ(Call("config show " + folder / "copy.yaml").out, first.out);
 }
 
+// Traces and tables write a dot, graphs two colons.
+TEST(CliErrors, OperatorsHaveBothSpellings) {
+  const Answer dot = Call("op info tenon.SGD"), colons = Call("op info tenon::SGD");
+  EXPECT_EQ(dot.code, 0) << dot.err;
+  EXPECT_EQ(dot.out, colons.out);
+  EXPECT_EQ(dot.out.rfind("tenon::SGD(", 0), 0U) << dot.out;
+}
+
+TEST(CliErrors, ADoctorOfSeveralNeedsALauncher) {
+  for (const char* command : {"doctor net", "doctor barrier"}) {
+    const Answer answer = Call(command);
+    EXPECT_EQ(answer.code, 2) << command;
+    EXPECT_NE(answer.out.find("msrun --worker_num=2 --local_worker_num=2"), std::string::npos) << answer.out;
+  }
+}
+
 // Half an answer must not pass for a whole one.
 TEST(CliErrors, FullStandardOutputIsAFailure) {
   for (const char* arguments :
