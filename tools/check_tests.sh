@@ -14,7 +14,7 @@ while IFS= read -r file; do
   named=
   while [[ -z $named && $folder != . ]]; do
     folder=$(dirname "$folder")
-    if [[ -f $folder/CMakeLists.txt ]] && sed 's/#.*//' "$folder/CMakeLists.txt" | grep -qwE "$name|${name%_test}"; then
+    if [[ -f $folder/CMakeLists.txt ]] && grep -qwE "$name|${name%_test}" < <(sed 's/#.*//' "$folder/CMakeLists.txt"); then
       named=1
     fi
   done
