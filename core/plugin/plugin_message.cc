@@ -97,8 +97,9 @@ constexpr std::array kMessages = {
                       "Correct the name, or add the plugin's folder to the search."},
     PluginMessageInfo{M::kDeviceListFailed, "warning", "The plugin failed to list its devices.",
                       "The text is the plugin's own."},
-    PluginMessageInfo{M::kNoCollective, "error", "No plugin that could be loaded offers collectives.",
-                      "Add the folder of a collective plugin to the search."},
+    PluginMessageInfo{
+        M::kNoCollective, "error", "No plugin that could be loaded offers collectives.",
+        "Write one of the ids that the message lists, or add the folder of a collective plugin to the search."},
     PluginMessageInfo{M::kDeviceIndex, "error", "There are fewer devices of this kind than the index asks for.",
                       "Use a lower index; they count from 0."},
     PluginMessageInfo{M::kQueryFailed, "warning", "The entry of the plugin refused this host.",

@@ -249,6 +249,23 @@ TEST_P(NetworkTest, RefusesKeysThatAreNotOfAStep) {
             std::string::npos);
 }
 
+// math: high is that of the run file which the runtime was given.
+TEST_P(NetworkTest, MathHighIsThatOfTheRuntime) {
+  tn::RuntimeOptions options;
+  options.config = TempFile("_high.yaml");
+  std::ofstream(options.config) << kNetwork << "mode: " << GetParam()
+                                << "\nmath: high\ndata: {type: csv, path: none.csv}\n";
+  try {
+    const tn::Runtime high(options);
+    tn::Network network = tn::Network::FromFile(high, options.config);
+    EXPECT_EQ(network.Run(tn::Tensor::Of<float>(high, {1, 2}, {1, 1})).shape(), (tn::Shape{1, 2}));
+  } catch (const tn::Error& error) {
+    EXPECT_EQ(error.code(), tn::Error::kUnavailable) << error.what();  // a processor without such kernels
+    EXPECT_NE(std::string(error.what()).find("'math: high'"), std::string::npos) << error.what();
+  }
+  std::remove(options.config.c_str());
+}
+
 TEST_P(NetworkTest, StartsFromTheWeightsOfInitFrom) {
   tn::Network network = Make();
   network.Prepare(tn::DType::kF32, {2});
