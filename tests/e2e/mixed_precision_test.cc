@@ -167,6 +167,20 @@ TEST(MixedFusions, KeepWeightsOfStridedConvolutionsInFloat32) {
   EXPECT_EQ(fused.fusions.at("conv_mixed"), 2);
 }
 
+// The window is larger than the image: all elements but the middle one lie beside it, and their gradient is zero.
+TEST(MixedConvolutions, LeaveWeightsBesideTheImageAsTheyAre) {
+  constexpr const char* kNetwork =
+      "[{conv: {out: 16, kernel: 8}}, {conv: {out: 32, kernel: 3, stride: 2, pad: 1, name: beside}}, flatten, "
+      "{linear: {out: 10}}]";
+  for (const RunMode mode : {RunMode::kGraph, RunMode::kPynative}) {
+    const auto exact = RunSteps(Config(kNetwork, "", mode), 1), mixed = RunSteps(Config(kNetwork, "bf16", mode), 3);
+    ASSERT_TRUE(exact.ok() && mixed.ok()) << mixed.status().ToString();
+    const Tensor &before = exact->parameters.at("beside.weight"), &after = mixed->parameters.at("beside.weight");
+    for (std::int64_t i = 0; i < before.elements(); ++i)
+      ASSERT_EQ(before.data<float>()[i] == after.data<float>()[i], i % 9 != 4) << i;
+  }
+}
+
 // A runner with its first batch, for steps that a test makes one by one.
 class ScaledSteps : public testing::TestWithParam<RunMode> {
  protected:

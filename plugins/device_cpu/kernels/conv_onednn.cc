@@ -94,6 +94,22 @@ bool SupportsTypes(const sdk::Query& query, const Roles& roles, std::string_view
          reason.No("The bias is ", sdk::DTypeName(bias), "; this kernel takes f32 and bf16.");
 }
 
+// Is each element of the window over a pixel for some output?
+bool EachElementMeetsAPixel(const sdk::Query& query, const Roles& roles) {
+  const sdk::Dims x = At(query, roles.x).dims(), w = At(query, roles.weights).dims(), y = At(query, roles.y).dims();
+  const sdk::Attributes a = query.attributes();
+  const auto at = [](sdk::Dims list, uint32_t i, int64_t otherwise) { return i < list.size() ? list[i] : otherwise; };
+  for (uint32_t axis = 0; axis + 2 < x.size(); ++axis) {
+    const int64_t stride = at(a.Ints("strides"), axis, 1), dilation = at(a.Ints("dilations"), axis, 1);
+    for (int64_t k = 0; k < w[axis + 2]; ++k) {
+      const int64_t first = k * dilation - at(a.Ints("pads"), axis, 0);  // pixel of output 0
+      const int64_t output = first >= 0 ? 0 : (stride - 1 - first) / stride;
+      if (output >= y[axis + 2] || first + output * stride >= x[axis + 2]) return false;
+    }
+  }
+  return true;
+}
+
 double ElementsOf(sdk::Value value) { return static_cast<double>(value.elements()); }
 
 class OneDnnConv : public CpuKernel {
@@ -121,6 +137,11 @@ class OneDnnConv : public CpuKernel {
     const Facts f = FactsOf(query, roles);
     if (x.dtype() == TENON_DTYPE_BF16 && roles.direction == Direction::kWeights && IsDepthwise(f))
       return reason.No("The library sums gradients of depthwise weights faster in f32, widened.");
+    if (x.dtype() == TENON_DTYPE_BF16 && roles.direction == Direction::kWeights &&
+        !EachElementMeetsAPixel(query, roles))
+      return reason.No(
+          "An element of the window lies beside the image for all outputs; the library leaves its gradient in bf16 "
+          "unwritten.");
     if (direct && !LibraryIsFaster(isa, roles.direction, f))
       return reason.No("The direct routine is faster for ", f.in, " to ", f.out, " channels in ", f.group, " groups.");
     const std::string& problem = onednn::Library::Get(isa).problem();
