@@ -101,7 +101,7 @@ TEST(LegacyOps, WhatIsSaidWhenSomethingIsWrong) {
   ExpectRefused(Aot("1", ""),
                 "    - flatten\n    - {op: {domain: aot, type: Scale, name: act}}\n    - {linear: {out: 4}}\n", 2,
                 {"reads attribute 'factor'", "signature"});
-  ExpectRefused(Aot("1", "options: {operators: {Scale: \"(x) -> (y) {factor: real}\"}}"), one + "Scale}}\n", 3,
+  ExpectRefused(Aot("1", "options: {operators: {Scale: \"(x) -> (y) {factor: real}\"}}"), one + "Scale}}\n", 2,
                 {"'real' is no type", "character 25"});
   ExpectRefused(Aot("1", "options: {operators: {Skale: \"(x) -> (y)\"}}"), one + "Scale}}\n", 2, {"Skale"});
   ExpectRefused("path: /nowhere/old.so, legacy: aot", one + "Scale}}\n", 3, {"old.so", "cannot be found"});
