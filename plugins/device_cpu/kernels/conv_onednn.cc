@@ -1,5 +1,6 @@
 // Convolutions through oneDNN: Conv, ConvInputGrad, ConvWeightGrad and ConvTranspose of lines, images and volumes, in f32 and
 // bf16, where the library is faster than the direct routine.
+#include <algorithm>
 #include <optional>
 
 #include "plugins/device_cpu/kernels/support.h"
@@ -189,7 +190,8 @@ class OneDnnConv : public CpuKernel {
     problem_.x_strides = StridesOf(x), problem_.y_strides = StridesOf(y);
     if (Has(args, roles_.bias)) problem_.bias_type = TypeOf(At(args, roles_.bias).dtype());
     SetThreads(args);
-    convolution_.emplace(onednn::Library::Get(routines().isa), problem_, static_cast<int>(threads_));
+    const double products = ElementsOf(y) * ElementsOf(w) / static_cast<double>(w.dim(0));
+    convolution_.emplace(onednn::Library::Get(routines().isa), problem_, TeamFor(products));
     result.Workspace(convolution_->workspace_bytes());
     result.Algorithm(2, convolution_->implementation());
     return TENON_OK;
@@ -208,6 +210,11 @@ class OneDnnConv : public CpuKernel {
   }
 
  private:
+  // Members of a team wait for each other, which costs more than little work gains, and much where cores are taken.
+  int TeamFor(double products) const {
+    constexpr double kWorthAThread = 2e6;
+    return static_cast<int>(std::clamp(products / kWorthAThread, 1.0, static_cast<double>(threads_)));
+  }
   static std::vector<int64_t> StridesOf(sdk::Value value) {
     const std::vector<int64_t> dims = List(value.dims());
     return value.layout() == kNhwc ? onednn::ChannelLastStrides(dims) : onednn::RowMajorStrides(dims);
