@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <utility>
 
 #include "core/base/text.h"
@@ -93,6 +94,9 @@ Status ExplainLinkerError(const PluginPrecheck& plugin, const std::string& text)
 
 Result<const PluginLibrary*> PluginLibrary::Open(const PluginPrecheck& plugin, std::vector<std::string>* changes) {
   TENON_TRY(plugin.status);
+  // One at a time: the table is that of the process, and so is the state that is compared.
+  static std::mutex opening;
+  const std::lock_guard<std::mutex> lock(opening);
   for (const auto& entry : Opened()) {
     if (entry.first == plugin.identity) return entry.second;
   }

@@ -18,7 +18,7 @@ namespace tenon {
 // opening the same file again gives the same object.
 class PluginLibrary {
  public:
-  // Opens, asks the entry and validates. The library's constructors and its query run inside. Main thread.
+  // Opens, asks the entry and validates. The library's constructors and its query run inside. Any thread; one at a time.
   // `changes` receives what opening changed in the process (TN-PLG-037).
   static Result<const PluginLibrary*> Open(const PluginPrecheck& plugin, std::vector<std::string>* changes);
 

@@ -95,9 +95,9 @@ std::int64_t BytesOfStep(World& world, std::int64_t step) {
   return world.comm.counts().bytes - before;
 }
 
-// The device of the test; the ranks only ask it whether the host reaches its memory, and for the buckets.
+// The device of a rank, which is a thread here.
 Device& Cpu() {
-  static const auto runtime = OpenCpuRuntime();
+  static thread_local const auto runtime = OpenCpuRuntime();
   return (*runtime)->device();
 }
 
@@ -108,8 +108,8 @@ TEST_P(Wire, SumsDifferByRounding) {
   const double digits = half ? 0x1p-11 : 0x1p-8;  // of rounding to nearest, relative
   std::int64_t plain_bytes = 0;
   for (const std::uint32_t ranks : {2, 3}) {
-    Device& device = Cpu();
     RunOnRanks(ranks, [&](Communicator& comm) {
+      Device& device = Cpu();
       World plain(comm, device), wire(comm, device);
       plain.Prepare(nullptr);
       wire.Prepare(MakeWireHook(comm, device, GetParam(), true));
@@ -133,8 +133,8 @@ TEST_P(Wire, SumsDifferByRounding) {
 INSTANTIATE_TEST_SUITE_P(Types, Wire, ::testing::Values(DType::kF16, DType::kBF16));
 
 TEST(Wire, AnInfiniteSumIsAnErrorThatNamesTheParameter) {
-  Device& device = Cpu();
   RunOnRanks(2, [&](Communicator& comm) {
+    Device& device = Cpu();
     GradientExchange exchange(comm, comm, device);
     exchange.SetHook(MakeWireHook(comm, device, DType::kF16, true));
     ASSERT_TRUE(exchange.Prepare(Buckets()).ok());
@@ -155,8 +155,8 @@ TEST(Wire, AnInfiniteSumIsAnErrorThatNamesTheParameter) {
 
 // The sum of three matrices of rank 1 has rank 3 at most: four columns hold all of it.
 TEST(PowerSgd, SumsOfLowRankAreExact) {
-  Device& device = Cpu();
   RunOnRanks(3, [&](Communicator& comm) {
+    Device& device = Cpu();
     World world(comm, device);
     world.Prepare(MakePowerSgd(comm, device, 4, 1));
     for (std::int64_t step = 0; step < 3; ++step) {
@@ -172,8 +172,8 @@ TEST(PowerSgd, SumsOfLowRankAreExact) {
 }
 
 TEST(PowerSgd, SendsLess) {
-  Device& device = Cpu();
   RunOnRanks(2, [&](Communicator& comm) {
+    Device& device = Cpu();
     World plain(comm, device), power(comm, device);
     plain.Prepare(nullptr);
     power.Prepare(MakePowerSgd(comm, device, 2, 1));
@@ -187,10 +187,10 @@ TEST(PowerSgd, SendsLess) {
 // Whatever was sent, and what the ranks keep, is what the gradients were in all.
 TEST(PowerSgd, WhatIsNotSentIsKept) {
   constexpr std::int64_t kSteps = 5;
-  Device& device = Cpu();
   std::vector<std::vector<float>> kept(2);
   std::vector<double> sent(static_cast<std::size_t>(kConvElements));
   RunOnRanks(2, [&](Communicator& comm) {
+    Device& device = Cpu();
     World world(comm, device);
     auto hook = MakePowerSgd(comm, device, 2, 1);
     PowerSgd& power = *hook;
@@ -218,8 +218,8 @@ TEST(PowerSgd, WhatIsNotSentIsKept) {
 
 // A parameter without gradients for a while is not lost.
 TEST(PowerSgd, FindsAGradientAfterNone) {
-  Device& device = Cpu();
   RunOnRanks(2, [&](Communicator& comm) {
+    Device& device = Cpu();
     World world(comm, device);
     world.Prepare(MakePowerSgd(comm, device, 4, 1));
     for (std::size_t bucket = 0; bucket < 2; ++bucket)
@@ -233,8 +233,8 @@ TEST(PowerSgd, FindsAGradientAfterNone) {
 }
 
 TEST(PowerSgd, GoesOnFromItsMemory) {
-  Device& device = Cpu();
   RunOnRanks(2, [&](Communicator& comm) {
+    Device& device = Cpu();
     World first(comm, device), second(comm, device);
     auto one = MakePowerSgd(comm, device, 2, 1), two = MakePowerSgd(comm, device, 2, 9);
     PowerSgd &from = *one, &to = *two;
