@@ -123,10 +123,13 @@ TEST(Ranks, APlaceGoesOnWithTheSameSamplesAStep) {
     EXPECT_EQ(at->Name(), "2_5");
   }
   config.data.batch = 16;
+  const std::string two = PositionOf(config, state, 2).status().message();
   EXPECT_EQ(
-      PositionOf(config, state, 2).status().message(),
+      two,
       "The checkpoint is of a run with 48 samples a step; this run has 32 (2 ranks of 'data.batch' 16): its place in "
-      "the epoch would be another.");
+      "the epoch would be another. Set data.batch to 24.");
+  const std::string five = PositionOf(config, state, 5).status().message();
+  EXPECT_TRUE(five.ends_with("No 'data.batch' of 5 ranks makes 48; start as many ranks as share them evenly.")) << five;
 }
 
 }  // namespace
