@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -13,7 +14,7 @@ namespace {
 Tables g_sound;
 Tables g_mutated;
 std::vector<tenon_interface> g_interfaces;
-const tenon_host_api* g_host = nullptr;
+std::atomic<const tenon_host_api*> g_host = nullptr;  // of the instance made last, by any thread
 int32_t (*g_create)(const tenon_create_args*, tenon_plugin**, tenon_error*) = nullptr;
 
 // Kernel definitions with the mutated slots. The sound definition follows the copy, so that either is found from the other.
