@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "core/base/fnv.h"
+#include "core/comm/rendezvous.h"
 #include "core/device/device.h"
 #include "core/platform/process.h"
 #include "core/plugin/abi_trace.h"
 #include "core/plugin/error_sink.h"
 
 namespace tenon {
+
 namespace {
 
 constexpr std::int64_t kGraceNs = 5'000'000'000;  // beyond the time-out that the plugin itself enforces
@@ -27,6 +29,16 @@ std::uint64_t FingerprintOf(std::uint32_t kind, const tenon_collective_op& op, s
 }
 
 }  // namespace
+
+CommunicatorOptions OptionsIn(Rendezvous& run, const Rank& rank) {
+  CommunicatorOptions options;
+  options.rank = rank;
+  options.rank.local_rank = run.neighbours().index;
+  options.rank.local_size = run.neighbours().count;
+  options.store = &run.store();
+  options.failure = [&run] { return run.failure(); };
+  return options;
+}
 
 // --- life -----------------------------------------------------------------------------------------------------------
 

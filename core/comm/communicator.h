@@ -28,6 +28,7 @@
 namespace tenon {
 
 class Device;
+class Rendezvous;
 
 enum class Reduction : std::uint32_t {
   kSum = TENON_REDUCE_SUM,
@@ -45,6 +46,10 @@ struct CommunicatorOptions {
   std::uint64_t timeout_ns = 0;     // of joining and of each operation; 0: what the plugin itself sets
   std::function<Status()> failure;  // of the run, asked while joining waits for other ranks, which it ends
 };
+
+// For communicators of a rank in a run that it has joined: with the run's store, its failures, and the place of the rank among
+// those that share its memory. `run` outlives the communicator.
+CommunicatorOptions OptionsIn(Rendezvous& run, const Rank& rank);
 
 // What a communicator did so far, for the summary.
 struct CommCounts {

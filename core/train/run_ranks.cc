@@ -24,17 +24,6 @@ Status AsFailedRun(Status cause) {
   return failed;
 }
 
-CommunicatorOptions OptionsFor(const Rank& rank, const RunConfig& config, Rendezvous& rendezvous) {
-  CommunicatorOptions options;
-  options.rank = rank;
-  options.rank.local_rank = rendezvous.neighbours().index;
-  options.rank.local_size = rendezvous.neighbours().count;
-  options.store = &rendezvous.store();
-  options.timeout_ns = static_cast<std::uint64_t>(config.parallel.timeout_s * 1e9);
-  options.failure = [&rendezvous] { return rendezvous.failure(); };
-  return options;
-}
-
 }  // namespace
 
 std::string KeysOfResult(const RunConfig& config) {
@@ -64,7 +53,8 @@ Result<std::unique_ptr<RunRanks>> RunRanks::Join(const Rank& rank, const RunConf
 }
 
 Status RunRanks::Connect(const RunConfig& config, exec::Runtime& runtime, const CollectivePlugin& plugin) {
-  CommunicatorOptions options = OptionsFor(rank_, config, *rendezvous_);
+  CommunicatorOptions options = OptionsIn(*rendezvous_, rank_);
+  options.timeout_ns = static_cast<std::uint64_t>(config.parallel.timeout_s * 1e9);
   Device& device = runtime.device();
   TENON_ASSIGN(auto host, Communicator::Make(plugin, options));
   std::unique_ptr<Communicator> on_device;

@@ -52,14 +52,9 @@ Status CompareClocks(const Rank& rank, Rendezvous& run, double timeout) {
 
 Status SumRanks(const DoctorNetOptions& options, const Rank& rank, Rendezvous& run, PluginRegistry& registry) {
   TENON_ASSIGN(const CollectivePlugin plugin, FindCollective(registry, options.comm));
-  CommunicatorOptions communicator;
+  CommunicatorOptions communicator = OptionsIn(run, rank);
   communicator.name = "doctor";
-  communicator.rank = rank;
-  communicator.rank.local_rank = run.neighbours().index;
-  communicator.rank.local_size = run.neighbours().count;
-  communicator.store = &run.store();
   communicator.timeout_ns = Ns(options.timeout);
-  communicator.failure = [&run] { return run.failure(); };
   TENON_ASSIGN(const std::unique_ptr<Communicator> world, Communicator::Make(plugin, communicator));
   float value = static_cast<float>(rank.rank + 1);
   const std::int64_t began = MonotonicNs();
