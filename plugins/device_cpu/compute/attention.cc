@@ -151,6 +151,14 @@ TENON_INLINE const Pair* AcrossRows(const float* numbers, int64_t ld, int64_t ro
 }
 #endif
 
+// C[rows][lanes] = A[rows][k] B[k][lanes] as Product of vectors has it, on the tile unit if there is one.
+template <bool kAdd, class E>
+TENON_INLINE void Multiply(const TileMultiplier* unit, int64_t rows, int64_t lanes, int64_t k, const E* a, int64_t am,
+                           int64_t ak, const E* b, int64_t ldb, float* c, int64_t ldc) {
+  if (kPack<E> == 2 && unit != nullptr) return unit->multiply({rows, lanes, k, a, am, ak, b, ldb, c, ldc, kAdd});
+  Product<kAdd>(rows, lanes, k, a, am, ak, b, ldb, c, ldc);
+}
+
 template <class T>
 int64_t ForwardFloats(const AttentionArgsOf<T>& a) {
   using E = Packed<T>;
@@ -215,14 +223,14 @@ void ForwardHead(const AttentionForwardArgsOf<T>& args, int64_t at, float* works
     const int64_t end = a.causal ? Min(a.keys, q0 + rows) : a.keys;
     for (int64_t k0 = 0; k0 < end; k0 += kForwardKeys) {
       const int64_t count = Min(kForwardKeys, end - k0);
-      Product<false>(padded, RoundUp(count, kLanes), width, queries, n.row_width, 1, keys + k0, n.keys, scores,
-                     kForwardKeys);
+      Multiply<false>(a.unit, padded, RoundUp(count, kLanes), width, queries, n.row_width, 1, keys + k0, n.keys, scores,
+                      kForwardKeys);
       for (int64_t r = 0; r < rows; ++r)
         JoinBlock(a, at, q0 + r, k0, count, scores + r * kForwardKeys, factors, run[r], sums + r * n.value_width,
                   n.value_width);
       const E* const weights = AsElements(scores, padded * kForwardKeys, elements);
-      Product<true>(padded, n.value_width, Elements<E>(count), weights, Elements<E>(kForwardKeys), 1,
-                    values + Elements<E>(k0) * n.value_width, n.value_width, sums, n.value_width);
+      Multiply<true>(a.unit, padded, n.value_width, Elements<E>(count), weights, Elements<E>(kForwardKeys), 1,
+                     values + Elements<E>(k0) * n.value_width, n.value_width, sums, n.value_width);
     }
     for (int64_t r = 0; r < rows; ++r) {
       T* y = args.y + a.y_at.base(b, h) + (q0 + r) * a.y_at.row;
@@ -348,21 +356,22 @@ void BackwardHead(const AttentionGradArgsOf<T>& args, int64_t at, float* workspa
     for (int64_t k0 = 0; k0 < end; k0 += kBackwardKeys) {
       const int64_t count = Min(kBackwardKeys, end - k0), lanes = RoundUp(count, kLanes);
       const int64_t key_rows = RoundUp(count, kProductRows), pairs = Elements<E>(rows);
-      Product<false>(padded, lanes, width, queries, n.row_width, 1, keys_t + k0, n.keys, scores, kBackwardKeys);
-      Product<false>(padded, lanes, value_width, dy, n.value_row_width, 1, values_t + k0, n.keys, gradients,
-                     kBackwardKeys);
+      Multiply<false>(a.unit, padded, lanes, width, queries, n.row_width, 1, keys_t + k0, n.keys, scores,
+                      kBackwardKeys);
+      Multiply<false>(a.unit, padded, lanes, value_width, dy, n.value_row_width, 1, values_t + k0, n.keys, gradients,
+                      kBackwardKeys);
       for (int64_t r = 0; r < rows; ++r)
         DifferentiateScores(args, at, q0 + r, k0, count, totals[r], factors, scores + r * kBackwardKeys,
                             gradients + r * kBackwardKeys);
       const E* const scores_across = AcrossRows(scores, kBackwardKeys, rows, lanes, scores_space);
       const E* const gradients_across = AcrossRows(gradients, kBackwardKeys, rows, lanes, gradients_space);
       const E* const gradient_rows = AsElements(gradients, padded * kBackwardKeys, rows_space);
-      Product<true>(key_rows, n.value_width, pairs, scores_across, 1, kBackwardKeys, dy_across, n.value_width,
-                    dv + k0 * n.value_width, n.value_width);
-      Product<true>(key_rows, n.width, pairs, gradients_across, 1, kBackwardKeys, queries_across, n.width,
-                    dk + k0 * n.width, n.width);
-      Product<true>(padded, n.width, Elements<E>(count), gradient_rows, Elements<E>(kBackwardKeys), 1,
-                    keys + Elements<E>(k0) * n.width, n.width, dq, n.width);
+      Multiply<true>(a.unit, key_rows, n.value_width, pairs, scores_across, 1, kBackwardKeys, dy_across, n.value_width,
+                     dv + k0 * n.value_width, n.value_width);
+      Multiply<true>(a.unit, key_rows, n.width, pairs, gradients_across, 1, kBackwardKeys, queries_across, n.width,
+                     dk + k0 * n.width, n.width);
+      Multiply<true>(a.unit, padded, n.width, Elements<E>(count), gradient_rows, Elements<E>(kBackwardKeys), 1,
+                     keys + Elements<E>(k0) * n.width, n.width, dq, n.width);
     }
     if (args.dq != nullptr)
       StoreRows(dq, n.width, rows, a.width, args.dq + a.q_at.base(b, h) + q0 * a.q_at.row, a.q_at.row);
@@ -383,6 +392,7 @@ TENON_INLINE void EachHead(const AttentionArgsOf<T>& a, const Parallel& pool, do
   const int64_t heads = a.batch * a.heads, pieces = Pieces(pool, heads, Nanoseconds(a, products));
   ForEach(pool, pieces, [&](int64_t i) {
     const Range part = Piece(heads, pieces, i);
+    const TileScope scope(a.unit);
     for (int64_t at = part.begin; at < part.end; ++at) head(at, workspace + i * floats);
   });
 }

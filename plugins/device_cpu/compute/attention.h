@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "plugins/device_cpu/compute/tile_multiplier.h"
+
 namespace tenon::cpu {
 
 // Element c of row i of head h of sample b lies at b * sample + h * head + i * row + c.
@@ -29,6 +31,7 @@ struct AttentionArgsOf {
   int64_t mask_strides[4] = {};
   double dropout = 0;
   uint64_t random_key = 0, random_offset = 0;
+  const TileMultiplier* unit = nullptr;  // multiplies pairs of bf16 in place of vectors
 };
 using AttentionArgs = AttentionArgsOf<float>;
 

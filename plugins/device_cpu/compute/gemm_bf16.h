@@ -80,5 +80,7 @@ struct Bf16Routines {
 const Bf16Routines* FindBf16Routines();
 // True where the products of FindBf16Routines run on the tile unit.
 bool MultipliesInTiles();
+// For attention and Winograd's convolution of bf16; null where they multiply on vectors.
+const TileMultiplier* FindTileMultiplier();
 
 }  // namespace tenon::cpu

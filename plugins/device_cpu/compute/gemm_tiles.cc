@@ -6,14 +6,13 @@
 #include "plugins/device_cpu/compute/bf16_panels.h"
 #include "plugins/device_cpu/compute/gemm_bf16.h"
 #include "plugins/device_cpu/compute/product_pieces.h"
-#include "plugins/device_cpu/compute/tile_unit.h"
+#include "plugins/device_cpu/compute/tile_block.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
 namespace {
 
 constexpr int64_t kBlockRows = 2 * kTileSide;
-constexpr int64_t kTileSize = kTileSide * kTileSide;  // pairs of the row operand in a tile
-constexpr int64_t kMaxBlockPairs = 512;               // longer products are cut into equal blocks
+constexpr int64_t kMaxBlockPairs = 512;      // longer products are cut into equal blocks
 constexpr int64_t kRowPairs = 64 * 1024;     // pairs of the row operand that meet one panel of columns after the other
 constexpr int64_t kBlockPairs = 128 * 1024;  // pairs of the packed column operand that stay in the second-level cache
 
@@ -76,48 +75,27 @@ void FillPanels(int64_t pairs, int64_t panel_pairs, int64_t columns, int64_t par
   }
 }
 
-// R by V tiles of sums, 0 to 3 by rows. Tiles 4 and 5 hold rows, 6 and 7 columns.
-template <int R, int V>
-TENON_INLINE void AddProducts() {
-  TileProduct<0, 4, 6>();
-  if constexpr (V == 2) TileProduct<1, 4, 7>();
-  if constexpr (R == 2) TileProduct<2, 5, 6>();
-  if constexpr (R == 2 && V == 2) TileProduct<3, 5, 7>();
-}
-template <int R>
-TENON_INLINE void LoadRows(const Pair* a, int64_t group) {
-  TileLoad<4>(a, 64);
-  if constexpr (R == 2) TileLoad<5>(a + group, 64);
-}
-template <int V>
-TENON_INLINE void LoadColumns(const Pair* b, int64_t step) {
-  TileLoad<6>(b, step);
-  if constexpr (V == 2) TileLoad<7>(b + kTileSide, step);
-}
-
 // The sums of a block of R x 16 rows and V x 16 columns, in rows of 32.
 template <int P, int R, int V>
 void Sums(int64_t tiles, const Pair* a, const Pair* b, float* sums) {
-  constexpr int64_t kStep = P * V * kTileSide * static_cast<int64_t>(sizeof(Pair)),
+  constexpr int64_t kStep = P * V * kTileSide * static_cast<int64_t>(sizeof(Pair)), kRowStep = kTileSide * sizeof(Pair),
                     kSumStep = kTileColumns * sizeof(float);
   const int64_t group = tiles * P * kTileSize;
-  TileZero<0>(), TileZero<1>(), TileZero<2>(), TileZero<3>();
+  using Block = TileBlock<R, V>;
+  Block::Zero();
   for (int64_t t = 0; t < tiles; ++t, a += P * kTileSize, b += P * V * kTileSize) {
-    LoadRows<R>(a, group);
-    LoadColumns<V>(b, kStep);
-    AddProducts<R, V>();
+    Block::LoadRows(a, a + group, kRowStep);
+    Block::LoadColumns(b, kStep);
+    Block::AddProducts();
     if constexpr (P == 2) {
-      LoadColumns<V>(b + V * kTileSide, kStep);  // high rows by low columns
-      AddProducts<R, V>();
-      LoadRows<R>(a + kTileSize, group);  // low rows by high columns
-      LoadColumns<V>(b, kStep);
-      AddProducts<R, V>();
+      Block::LoadColumns(b + V * kTileSide, kStep);  // high rows by low columns
+      Block::AddProducts();
+      Block::LoadRows(a + kTileSize, a + kTileSize + group, kRowStep);  // low rows by high columns
+      Block::LoadColumns(b, kStep);
+      Block::AddProducts();
     }
   }
-  TileStore<0>(sums, kSumStep);
-  if constexpr (V == 2) TileStore<1>(sums + kTileSide, kSumStep);
-  if constexpr (R == 2) TileStore<2>(sums + kTileSide * kTileColumns, kSumStep);
-  if constexpr (R == 2 && V == 2) TileStore<3>(sums + kTileSide * kTileColumns + kTileSide, kSumStep);
+  Block::StoreSums(sums, kSumStep);
 }
 
 template <class Args>
@@ -172,7 +150,7 @@ struct Tiles {
   static void Region(const Args& g, const Blocks& block, Range rows, Range columns, Pair* column_space, Pair* row_space,
                      float* partial) {
     constexpr int P = kParts<Args>;
-    const TileUnit unit;
+    TileUnit::Begin();
     const int64_t all_pairs = CeilDiv(g.k, 2);
     for (int64_t pair0 = 0; pair0 < all_pairs; pair0 += block.pairs) {
       const int64_t pairs = Min(block.pairs, all_pairs - pair0), tiles = CeilDiv(pairs, kTileSide);
@@ -192,6 +170,7 @@ struct Tiles {
         }
       }
     }
+    TileUnit::End();
   }
 };
 

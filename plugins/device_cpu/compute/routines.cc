@@ -32,7 +32,8 @@ extern const Bf16Routines kBf16Routines;
 }
 namespace avx512_amx {
 extern const Bf16Products kTileProducts;
-}
+extern const TileMultiplier kTileMultiplier;
+}  // namespace avx512_amx
 
 namespace {
 
@@ -89,9 +90,12 @@ const Routines* FindRoutines(std::string_view isa) {
 
 bool MultipliesInTiles() {
   static const bool tiles = HasAvx512Bf16() && MayUseTiles() &&
-                            GiveSameProducts(avx512_bf16::kBf16Routines.products, avx512_amx::kTileProducts);
+                            GiveSameProducts(avx512_bf16::kBf16Routines.products, avx512_amx::kTileProducts) &&
+                            MultipliesExactly(avx512_amx::kTileMultiplier);
   return tiles;
 }
+
+const TileMultiplier* FindTileMultiplier() { return MultipliesInTiles() ? &avx512_amx::kTileMultiplier : nullptr; }
 
 const Bf16Routines* FindBf16Routines() {
   if (!HasAvx512Bf16()) return nullptr;

@@ -11,5 +11,7 @@ bool MayUseTiles();
 
 // Both multiply some matrices of small whole numbers, whose sums are exact in any order, to the same bits.
 bool GiveSameProducts(const Bf16Products& known, const Bf16Products& other);
+// Multiplies some such matrices, which fill tiles and do not, to their sums.
+bool MultipliesExactly(const TileMultiplier& tiles);
 
 }  // namespace tenon::cpu

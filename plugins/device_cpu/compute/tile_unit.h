@@ -16,13 +16,13 @@ constexpr int kTileSide = 16;
 
 alignas(64) thread_local float g_tiles[8][kTileSide][kTileSide];
 
-class TileUnit {
- public:
-  TileUnit() {
+struct TileUnit {
+  static void Begin() {
     for (auto& tile : g_tiles)
       for (auto& row : tile)
         for (float& lane : row) lane = __builtin_nanf("");
   }
+  static void End() {}
 };
 
 template <int kTile>
@@ -50,10 +50,9 @@ TENON_INLINE void TileProduct() {
 
 #else
 
-// The calling thread has the tiles while this lives. Other libraries of the process leave another configuration behind.
-class TileUnit {
- public:
-  TileUnit() {
+// The calling thread has the tiles between the two. Other libraries of the process leave another configuration behind.
+struct TileUnit {
+  static void Begin() {
     struct alignas(64) Config {
       uint8_t palette = 1, start_row = 0, unused[14] = {};
       uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -62,9 +61,7 @@ class TileUnit {
     static_assert(sizeof(Config) == 64);
     __asm__ volatile("ldtilecfg %0" : : "m"(config));
   }
-  ~TileUnit() { __asm__ volatile("tilerelease"); }
-  TileUnit(const TileUnit&) = delete;
-  TileUnit& operator=(const TileUnit&) = delete;
+  static void End() { __asm__ volatile("tilerelease"); }
 };
 
 template <int kTile>

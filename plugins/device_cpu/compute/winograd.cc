@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "plugins/device_cpu/compute/isa_functions.h"
-#include "plugins/device_cpu/compute/pairs.h"
+#include "plugins/device_cpu/compute/winograd_products.h"
 #include "plugins/device_cpu/compute/winograd_transforms.h"
 
 namespace tenon::cpu::TENON_CPU_ISA {
@@ -13,12 +13,21 @@ namespace {
 template <int M>
 constexpr int kEdge = M + 2;  // of its window
 template <int M>
-constexpr int kPoints = kEdge<M>* kEdge<M>;   // its products
-constexpr int kRows = kAccumulators / 2;      // of a register tile, by two vectors
-constexpr int64_t kBlockFloats = 128 * 1024;  // of transformed tiles that are at work at a time, while these are not
-constexpr int64_t kFewTiles = 6 * kRows;      // less than so many: each block of tiles reads all weights,
-constexpr int64_t kFewSummed = 12 * kRows;    // or adds to all sums
-constexpr int64_t kTilesAhead = 24;           // of the one that is read, tiles are fetched: images come from memory
+constexpr int kPoints = kEdge<M>* kEdge<M>;  // its products
+constexpr int64_t kTilesAhead = 24;          // of the one that is read, tiles are fetched: images come from memory
+
+// What is at work at a time.
+struct Amounts {
+  int64_t floats;           // of transformed tiles, while these are not
+  int64_t few, few_summed;  // less than so many: each block of tiles reads all weights, or adds to all sums
+  int64_t grain;            // tiles in a block are a multiple
+  int64_t c, oc;            // channels of a part of the weights' sums
+};
+// Processors with a tile unit have a larger second-level cache, and whole tiles need no copy.
+TENON_INLINE Amounts AmountsOf(const TileMultiplier* unit) {
+  if (unit != nullptr) return {256 * 1024, 96, 160, 32, 32, 256};
+  return {128 * 1024, 6 * kRows, 12 * kRows, 2, 48, 128};
+}
 
 // Matrices [point][row][leading] of transformed tiles or weights, numbers of the format that is multiplied. Rows are a vector apart from a power of two, so that
 // neighbouring ones do not meet in few sets of the cache.
@@ -48,20 +57,23 @@ struct Tiles {
 };
 // `floats`: what one tile takes in one matrix of inputs and one of outputs.
 template <int M>
-TENON_INLINE Tiles TilesOf(const WinogradShape& s, int64_t floats, int64_t fewest) {
+TENON_INLINE Tiles TilesOf(const WinogradShape& s, const Amounts& amounts, int64_t floats, int64_t fewest) {
   Tiles t;
   t.edge = M, t.rows = CeilDiv(s.OutH(), M), t.columns = CeilDiv(s.OutW(), M), t.count = s.n * t.rows * t.columns;
-  const int64_t most = Max(fewest, kBlockFloats / (kPoints<M> * floats) / kRows * kRows);
-  t.block = RoundUp(CeilDiv(t.count, CeilDiv(Max(1, t.count), most)), 2);
+  const int64_t most = Max(fewest, amounts.floats / (kPoints<M> * floats) / kRows * kRows);
+  t.block = RoundUp(CeilDiv(t.count, CeilDiv(Max(1, t.count), most)), amounts.grain);
   return t;
 }
-template <int M, class E>
-TENON_INLINE Tiles ForwardTiles(const WinogradShape& s) {
-  return TilesOf<M>(s, Leading(s.c) / kPack<E> + Leading(s.oc), kFewTiles);
+template <int M, class T>
+TENON_INLINE Tiles TilesOf(const WinogradForwardArgsOf<T>& a) {
+  const Amounts amounts = AmountsOf(a.unit);
+  return TilesOf<M>(a.shape, amounts, Leading(a.shape.c) / kPack<Element<T>> + Leading(a.shape.oc), amounts.few);
 }
-template <int M, class E>
-TENON_INLINE Tiles GradientTiles(const WinogradShape& s) {
-  return TilesOf<M>(s, (Leading(s.c) + Leading(s.oc)) / kPack<E>, kFewSummed);
+template <int M, class T>
+TENON_INLINE Tiles TilesOf(const WinogradWeightsArgsOf<T>& a) {
+  const Amounts amounts = AmountsOf(a.unit);
+  return TilesOf<M>(a.shape, amounts, (Leading(a.shape.c) + Leading(a.shape.oc)) / kPack<Element<T>>,
+                    amounts.few_summed);
 }
 
 // The place of a tile: its image, and its row and column there.
@@ -339,92 +351,7 @@ void UnpackWeights(const WinogradShape& s, const float* du, const Part& part, T*
     }
 }
 
-// ---- products
-
-// R rows of `a` by V vectors of packed `b` [k][V * kLanes] -> out.
-template <class E, int R, int V>
-void ProductTile(const E* a, int64_t a_row, const E* b, int64_t k, float* out, int64_t out_row) {
-  Vec acc[R][V];
-  TENON_UNROLL for (int r = 0; r < R; ++r) TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] = Zero();
-  for (int64_t i = 0; i < k; ++i, b += V * kLanes) {
-    Vec w[V];
-    TENON_UNROLL for (int v = 0; v < V; ++v) w[v] = Load(b + v * kLanes);
-    TENON_UNROLL for (int r = 0; r < R; ++r) {
-      const E value = a[r * a_row + i];
-      TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] = AddProduct(acc[r][v], value, w[v]);
-    }
-  }
-  TENON_UNROLL for (int r = 0; r < R; ++r) TENON_UNROLL for (int v = 0; v < V; ++v)
-      Store(out + r * out_row + v * kLanes, acc[r][v]);
-}
-
-// out [R][V vectors] = sum over rows of a[row][r] * b[row][v], added to what is there if `add`.
-template <class E, int R, int V>
-void SumTile(const E* a, int64_t a_row, const E* b, int64_t b_row, int64_t rows, bool add, float* out,
-             int64_t out_row) {
-  Vec acc[R][V];
-  TENON_UNROLL for (int r = 0; r < R; ++r) TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] =
-      add ? Load(out + r * out_row + v * kLanes) : Zero();
-  for (int64_t i = 0; i < rows; ++i, a += a_row, b += b_row) {
-    Vec w[V];
-    TENON_UNROLL for (int v = 0; v < V; ++v) w[v] = Load(b + v * kLanes);
-    TENON_UNROLL for (int r = 0; r < R; ++r) {
-      const E value = a[r];
-      TENON_UNROLL for (int v = 0; v < V; ++v) acc[r][v] = AddProduct(acc[r][v], value, w[v]);
-    }
-  }
-  TENON_UNROLL for (int r = 0; r < R; ++r) TENON_UNROLL for (int v = 0; v < V; ++v)
-      Store(out + r * out_row + v * kLanes, acc[r][v]);
-}
-
-#if TENON_CPU_LANES == 16
-#define TENON_ROWS 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
-#else
-#define TENON_ROWS 1, 2, 3, 4, 5, 6
-#endif
-template <class E>
-using ProductFn = void (*)(const E*, int64_t, const E*, int64_t, float*, int64_t);
-template <class E, int V, int... R>
-TENON_INLINE ProductFn<E> FindProduct(int64_t rows) {
-  static constexpr ProductFn<E> kTable[] = {&ProductTile<E, R, V>...};
-  return kTable[rows - 1];
-}
-template <class E>
-using SumFn = void (*)(const E*, int64_t, const E*, int64_t, int64_t, bool, float*, int64_t);
-template <class E, int V, int... R>
-TENON_INLINE SumFn<E> FindSum(int64_t rows) {
-  static constexpr SumFn<E> kTable[] = {&SumTile<E, R, V>...};
-  return kTable[rows - 1];
-}
-
-// One of the products: m [rows][width] = v [rows][c] * u, of a block of output channels.
-template <class E>
-void Product(const WinogradShape& s, const E* v, int64_t rows, const E* u, int64_t width, float* m, int64_t m_row) {
-  const int64_t v_row = Leading(s.c) / kPack<E>, panels = CeilDiv(rows, kRows);
-  for (int64_t i = 0; i < panels; ++i) {
-    const Range r = Piece(rows, panels, i);
-    const ProductFn<E> f = width == kLanes ? FindProduct<E, 1, TENON_ROWS>(r.end - r.begin)
-                                           : FindProduct<E, 2, TENON_ROWS>(r.end - r.begin);
-    f(v + r.begin * v_row, v_row, u, s.c / kPack<E>, m + r.begin * m_row, m_row);
-  }
-}
-
-// One of the sums of a part: du [c][oc] = v^T [c][rows] * m [rows][oc], added if `add`; rows counts elements of E.
-template <class E>
-void Sum(const WinogradShape& s, const Part& part, const E* v, int64_t rows, const E* m, bool add, float* du) {
-  const int64_t v_row = Leading(s.c), m_row = Leading(s.oc), du_row = part.Row();
-  const int64_t channels = part.c.end - part.c.begin, panels = CeilDiv(channels, kRows);
-  for (int64_t first = part.oc.begin; first < part.oc.end; first += 2 * kLanes) {
-    const int64_t width = WidthAt(first, part.oc.end);
-    for (int64_t i = 0; i < panels; ++i) {
-      const Range c = Piece(channels, panels, i);
-      const SumFn<E> f =
-          width == kLanes ? FindSum<E, 1, TENON_ROWS>(c.end - c.begin) : FindSum<E, 2, TENON_ROWS>(c.end - c.begin);
-      f(v + part.c.begin + c.begin, v_row, m + first, m_row, rows, add, du + c.begin * du_row + first - part.oc.begin,
-        du_row);
-    }
-  }
-}
+// ---- the gradient of weights, in parts
 
 // The parts in which the weights are summed: the sums of one stay in the second-level cache.
 struct Parts {
@@ -439,7 +366,11 @@ struct Parts {
   }
   static constexpr int64_t kGrain = 16;
 };
-TENON_INLINE Parts PartsOf(const WinogradShape& s) { return {CeilDiv(s.c, 48), CeilDiv(s.oc, 128)}; }
+template <class T>
+TENON_INLINE Parts PartsOf(const WinogradWeightsArgsOf<T>& a) {
+  const Amounts amounts = AmountsOf(a.unit);
+  return {CeilDiv(a.shape.c, amounts.c), CeilDiv(a.shape.oc, amounts.oc)};
+}
 
 template <int M>
 TENON_INLINE double Nanoseconds(const WinogradShape& s, const Tiles& t) {
@@ -485,7 +416,7 @@ struct ByTiles {
   using E = Element<T>;
   const WinogradForwardArgsOf<T>& a;
   const WinogradShape& s = a.shape;
-  const Tiles t = ForwardTiles<M, E>(s);
+  const Tiles t = TilesOf<M>(a);
   const int64_t u_matrix = Apart(s.c * s.oc / kPack<E>);
   const int64_t v_matrix = InputMatrix<E>(s, t.block), m_matrix = OutputMatrix<float>(s, t.block);
 
@@ -506,13 +437,15 @@ struct ByTiles {
       E* const v = reinterpret_cast<E*>(space);
       float* const m = space + kPoints<M> * v_matrix;
       const Range r = Piece(blocks, pieces, piece);
+      const TileScope scope(a.unit);
       for (int64_t b = r.begin; b < r.end; ++b) {
         const Range tiles{b * t.block, Min(t.count, (b + 1) * t.block)};
         InputTiles<M>(a, t, tiles, v, v_matrix);
         for (int64_t i = 0; i < kPoints<M>; ++i)
           for (int64_t first = 0; first < s.oc; first += 2 * kLanes)
-            Product(s, v + i * v_matrix, tiles.end - tiles.begin, u + i * u_matrix + first * s.c / kPack<E>,
-                    WidthAt(first, s.oc), m + i * m_matrix + first, Leading(s.oc));
+            Product(a.unit, tiles.end - tiles.begin, WidthAt(first, s.oc), s.c / kPack<E>, v + i * v_matrix,
+                    Leading(s.c) / kPack<E>, u + i * u_matrix + first * s.c / kPack<E>, m + i * m_matrix + first,
+                    Leading(s.oc));
         OutputTiles<M>(a, t, tiles, {0, s.oc}, m, Leading(s.oc), m_matrix);
       }
     });
@@ -526,7 +459,7 @@ struct ByChannels {
   static constexpr int64_t kRow = 2 * kLanes;
   const WinogradForwardArgsOf<T>& a;
   const WinogradShape& s = a.shape;
-  const Tiles t = ForwardTiles<M, E>(s);
+  const Tiles t = TilesOf<M>(a);
   const int64_t v_matrix = InputMatrix<E>(s, t.count);
   const int64_t u_matrix = Apart(s.c * kRow / kPack<E>), m_matrix = Apart(t.count * kRow);
 
@@ -546,11 +479,13 @@ struct ByChannels {
       E* const u = reinterpret_cast<E*>(space);
       float* const m = space + kPoints<M> * u_matrix;
       const Range r = Piece(blocks, pieces, piece);
+      const TileScope scope(a.unit);
       for (int64_t first = r.begin * kRow; first < Min(s.oc, r.end * kRow); first += kRow) {
         const int64_t width = WidthAt(first, s.oc);
         PackWeights<M>(a, first, u, u_matrix);
         for (int64_t i = 0; i < kPoints<M>; ++i)
-          Product(s, v + i * v_matrix, t.count, u + i * u_matrix, width, m + i * m_matrix, kRow);
+          Product(a.unit, t.count, width, s.c / kPack<E>, v + i * v_matrix, Leading(s.c) / kPack<E>, u + i * u_matrix,
+                  m + i * m_matrix, kRow);
         OutputTiles<M>(a, t, {0, t.count}, {first, first + width}, m, kRow, m_matrix);
       }
     });
@@ -560,7 +495,7 @@ struct ByChannels {
 // What is smaller is transformed once.
 template <int M, class T, class F>
 TENON_INLINE auto WithOrder(const WinogradForwardArgsOf<T>& a, const F& f) {
-  if (ForwardTiles<M, Element<T>>(a.shape).count < a.shape.oc) return f(ByChannels<M, T>{a});
+  if (TilesOf<M>(a).count < a.shape.oc) return f(ByChannels<M, T>{a});
   return f(ByTiles<M, T>{a});
 }
 
@@ -581,8 +516,8 @@ template <int M, class T>
 int64_t WeightsBytes(const WinogradWeightsArgsOf<T>& a, int64_t threads) {
   using E = Element<T>;
   const WinogradShape& s = a.shape;
-  const Tiles t = GradientTiles<M, E>(s);
-  const Parts parts = PartsOf(s);
+  const Tiles t = TilesOf<M>(a);
+  const Parts parts = PartsOf(a);
   const int64_t sums = (t.block >= t.count ? Min(parts.Count(), Max(1, threads)) : parts.Count()) * parts.Matrix(s);
   const int64_t floats = sums + InputMatrix<E>(s, t.block) + OutputMatrix<E>(s, t.block);
   return kPoints<M> * floats * static_cast<int64_t>(sizeof(float));
@@ -592,11 +527,11 @@ template <int M, class T>
 void Weights(const WinogradWeightsArgsOf<T>& a, float* workspace, const Parallel& pool) {
   using E = Element<T>;
   const WinogradShape& s = a.shape;
-  const Tiles t = GradientTiles<M, E>(s);
+  const Tiles t = TilesOf<M>(a);
   const int64_t v_matrix = InputMatrix<E>(s, t.block), m_matrix = OutputMatrix<E>(s, t.block);
   E* const v = reinterpret_cast<E*>(workspace);
   E* const m = v + kPoints<M> * v_matrix;
-  const Parts parts = PartsOf(s);
+  const Parts parts = PartsOf(a);
   const int64_t part_floats = kPoints<M> * parts.Matrix(s);
   float* const part_sums = reinterpret_cast<float*>(m + kPoints<M> * m_matrix);
   const double nanoseconds = Nanoseconds<M>(s, t) * static_cast<double>(t.block) / static_cast<double>(t.count);
@@ -630,11 +565,14 @@ void Weights(const WinogradWeightsArgsOf<T>& a, float* workspace, const Parallel
     const int64_t part_pieces = Pieces(pool, parts.Count(), nanoseconds);
     ForEach(pool, part_pieces, [&](int64_t piece) {
       const Range r = Piece(parts.Count(), part_pieces, piece);
+      const TileScope scope(a.unit);
       for (int64_t k = r.begin; k < r.end; ++k) {
         const Part part = parts.At(s, k);
         float* const du = part_sums + (only ? piece : k) * part_floats;
         for (int64_t i = 0; i < kPoints<M>; ++i)
-          Sum(s, part, v + i * v_matrix, rows, m + i * m_matrix, first > 0, du + i * part.Matrix());
+          Sum(a.unit, part.c.end - part.c.begin, part.oc.end - part.oc.begin, rows, v + i * v_matrix + part.c.begin,
+              Leading(s.c), m + i * m_matrix + part.oc.begin, Leading(s.oc), first > 0, du + i * part.Matrix(),
+              part.Row());
         if (!last) continue;
         if (a.wide_dw != nullptr)
           UnpackWeights<M>(s, du, part, a.wide_dw);

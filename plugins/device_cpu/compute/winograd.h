@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "plugins/device_cpu/compute/tile_multiplier.h"
+
 namespace tenon::cpu {
 
 // x [n][h][w][c], y [n][OutH][OutW][oc]. c and oc are multiples of 16.
@@ -31,6 +33,7 @@ struct WinogradForwardArgsOf {
   T* y = nullptr;
   bool turned = false;
   bool relu = false;
+  const TileMultiplier* unit = nullptr;  // multiplies pairs of bf16 in place of vectors
 };
 using WinogradForwardArgs = WinogradForwardArgsOf<float>;
 
@@ -45,6 +48,7 @@ struct WinogradWeightsArgsOf {
   T* dw = nullptr;
   float* wide_dw = nullptr;  // in its place
   T* db = nullptr;
+  const TileMultiplier* unit = nullptr;  // as above
 };
 using WinogradWeightsArgs = WinogradWeightsArgsOf<float>;
 

@@ -85,6 +85,7 @@ class AttentionBase : public CpuKernel {
     layout_ = LayoutOf<T>(args, first, heads_, scale_);
     layout_.args.causal = causal_;
     layout_.args.dropout = dropout_;
+    layout_.args.unit = UnitFor<T>();
     first_ = first;
     if (args.has_input(first + 3)) PlaceMask(args.input(first + 3).dims(), layout_.args);
     SetThreads(args);

@@ -40,6 +40,7 @@ class Winograd {
     data_.shape = Turned(forward_.shape);
     data_.turned = true;
     forward_.edge = data_.edge = weights_.edge = kEdge;
+    forward_.unit = data_.unit = weights_.unit = UnitFor<T>();
   }
 
   int64_t ForwardBytes(const Routines& r, int64_t threads) const {

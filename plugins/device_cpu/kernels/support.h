@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "plugins/device_cpu/compute/gemm_bf16.h"
@@ -38,6 +39,12 @@ class KernelPool {
   Parallel parallel_;
   int32_t code_ = TENON_OK;
 };
+
+// For routines over T that multiply pairs of bf16.
+template <class T>
+const TileMultiplier* UnitFor() {
+  return std::is_same_v<T, Bf16> ? FindTileMultiplier() : nullptr;
+}
 
 // Base of all kernels: the routines, and the thread budget that was planned for.
 class CpuKernel : public sdk::Kernel {

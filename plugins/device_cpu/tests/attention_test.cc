@@ -1,4 +1,5 @@
 #include "plugins/device_cpu/tests/support.h"
+#include "plugins/device_cpu/tests/tile_multipliers.h"
 
 namespace tenon::cpu {
 namespace {
@@ -149,14 +150,15 @@ void CheckBf16(const Problem& problem) {
   AttentionArgsOf<Bf16> a = InBf16(c.a);
   const auto q = Rounded(c.q), k = Rounded(c.k), v = Rounded(c.v), d = Rounded(c.dy);
   a.q = q.get(), a.k = k.get(), a.v = v.get();
-  for (const Routines* r : AllRoutines()) {
+  for (const auto& [r, unit] : EachOnEveryUnit()) {
+    a.unit = unit.multiplier;
     Array<Bf16> y(d.size()), dq(q.size()), dk(k.size()), dv(v.size());
     Array<float> log_sum(problem.batch * problem.heads * problem.queries);
     Workspace space(std::max(r->bf16.attention_workspace(a, 2), r->bf16.attention_grad_workspace(a, 2)));
     r->bf16.attention({a, y.get(), log_sum.get()}, space.get(), Threads(2));
     r->bf16.attention_grad({a, y.get(), d.get(), log_sum.get(), dq.get(), dk.get(), dv.get()}, space.get(), Threads(2));
     const std::string name =
-        std::string(r->isa) + " bf16 " + std::to_string(problem.queries) + "x" + std::to_string(problem.keys);
+        unit.name + " bf16 " + std::to_string(problem.queries) + "x" + std::to_string(problem.keys);
     ExpectNear(Widened(y), c.y, name + " y", 6e-3);
     ExpectNear(log_sum, c.log_sum, name + " log_sum");
     ExpectNear(Widened(dq), c.dq, name + " dq", 1e-2);
