@@ -23,6 +23,8 @@ TEST(CumSum, RunsAlongAnAxis) {
   CheckCase(Sums(m, 0, 0, 0, F32({2, 3}, {1, 2, 3, 5, 7, 9})));
   CheckCase(Sums(m, 1, 0, 0, F32({2, 3}, {1, 3, 6, 4, 9, 15})));
   CheckCase(Sums(m, -1, 0, 1, F32({2, 3}, {6, 5, 3, 15, 11, 6})));
+  CheckCase(Sums(Ramp({3, 2}, 1), 0, 1, 0, F32({3, 2}, {0, 0, 1, 2, 4, 6})));
+  CheckCase(Sums(Ramp({3, 2}, 1), 0, 1, 1, F32({3, 2}, {8, 10, 5, 6, 0, 0})));
   CheckCase(Sums(I32({3}, {1, -2, 3}), 0, 0, 0, I32({3}, {1, -1, 2})));
   CheckCase(Sums(F32({2, 0}, {}), 1, 0, 0, F32({2, 0}, {})));
 }

@@ -1,6 +1,7 @@
 // Sends every case of the operator tests that CMakeLists.txt lists through the kernels of a plugin as well: the first kernel
 // that supports the call, with each layout signature that it offers, and one that works in any layout in a layout of the
-// device. A call that no kernel takes is answered by the reference.
+// device; each again with an output in the memory of an input, where definition and kernel allow it. A call that no kernel
+// takes is answered by the reference.
 //   TENON_KERNEL_PLUGIN   the plugin file
 //   TENON_KERNEL_DEVICE   its kind of device
 //   TENON_KERNEL_LAYOUT   a layout of the device, by name; default none
@@ -9,7 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -59,6 +62,11 @@ class AttributeRecords {
 
 struct Signature {
   std::vector<uint32_t> inputs, outputs;
+};
+
+// An output in the memory of an input.
+struct InPlace {
+  size_t output, input;
 };
 
 // Memory of one operand in some layout, on the device.
@@ -137,7 +145,10 @@ class KernelRun {
     return found;
   }
 
-  Result<std::vector<Tensor>> Run(const Signature& signature) {
+  // After a run: the pairs that it could have taken.
+  const std::vector<InPlace>& in_place() const { return in_place_; }
+
+  Result<std::vector<Tensor>> Run(const Signature& signature, const std::optional<InPlace>& over = {}) {
     SmallHost& host = TheHost();
     Describe(signature);
     tenon_kernel* kernel = nullptr;
@@ -167,10 +178,14 @@ class KernelRun {
       }
       in_views.push_back(view);
     }
-    for (size_t i = 0; i < out.size(); ++i) {
+    for (size_t i = 0; i < out.size(); ++i)
       out[i] = MakeOperand(checked_.outputs[i].dtype, shapes_[i], outputs_[i].layout);
-      out_views.push_back(out[i].View());
+    if (over) {
+      out[over->output].memory = std::move(in[over->input].memory);
+    } else {
+      FindInPlace(plan, in, out);
     }
+    for (const Operand& operand : out) out_views.push_back(operand.View());
     const DeviceMemory workspace(host, plan.workspace_bytes);
     tenon_kernel_call record = TENON_INIT(tenon_kernel_call);
     record.inputs = in_views.data(), record.input_count = static_cast<uint32_t>(in.size()),
@@ -193,6 +208,18 @@ class KernelRun {
   }
 
  private:
+  // Those of the definition and of the kernel's plan whose sizes agree.
+  void FindInPlace(const tenon_plan_result& plan, const std::vector<Operand>& in, const std::vector<Operand>& out) {
+    in_place_.clear();
+    const auto add = [&](size_t output, size_t input) {
+      const bool fits = output < out.size() && input < in.size() && call_.inputs[input].defined();
+      if (fits && in[input].memory.bytes() == out[output].memory.bytes()) in_place_.push_back({output, input});
+    };
+    for (const OpDef::InPlacePair& pair : checked_.def->in_place())
+      add(static_cast<size_t>(pair.output), static_cast<size_t>(pair.input));
+    for (uint64_t i = 0; i < plan.alias_count; ++i) add(plan.aliases[i].output, plan.aliases[i].input);
+  }
+
   // All operands of rank 2 and more in the layout of the device, when they have one shape or belong to lists.
   void AddBlind(std::vector<Signature>& found) {
     const uint32_t layout = TheHost().FindLayout(Setting("TENON_KERNEL_LAYOUT"));
@@ -273,6 +300,7 @@ class KernelRun {
   std::vector<Shape> in_shapes_, shapes_;
   std::vector<tenon_tensor> contents_;
   std::vector<tenon_value_desc> inputs_, outputs_;
+  std::vector<InPlace> in_place_;
   tenon_kernel_query query_{};
 };
 
@@ -322,6 +350,11 @@ Result<std::vector<Tensor>> RunOnDevice(const OpCall& call) {
       auto result = run.Run(signature);
       if (!result.ok()) return result;
       ++Counts()[call.op];
+      for (const InPlace& pair : std::vector<InPlace>(run.in_place())) {
+        auto again = run.Run(signature, pair);
+        if (!again.ok()) return again;
+        ExpectSame(*result, *again, call.op + " over input " + std::to_string(pair.input));
+      }
       if (kept.empty())
         kept = std::move(result).value();
       else

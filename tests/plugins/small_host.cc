@@ -148,7 +148,7 @@ const std::string& SmallHost::Option(const std::string& key) const {
   return found == options_.end() ? none : found->second;
 }
 
-DeviceMemory::DeviceMemory(SmallHost& host, uint64_t bytes) : host_(&host) {
+DeviceMemory::DeviceMemory(SmallHost& host, uint64_t bytes) : host_(&host), bytes_(bytes) {
   if (host.memory().alloc(host.space(), bytes, 64, nullptr, TENON_ALLOC_DEFAULT, &buffer_, &address_, host.sink()) !=
       TENON_OK)
     Die("There is no memory: " + host.last_error());
@@ -159,6 +159,7 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
   std::swap(host_, other.host_);
   std::swap(buffer_, other.buffer_);
   std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
   return *this;
 }
 

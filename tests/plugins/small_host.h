@@ -72,13 +72,14 @@ class DeviceMemory {
   DeviceMemory& operator=(DeviceMemory&& other) noexcept;
   ~DeviceMemory();
   uint64_t address() const { return address_; }
+  uint64_t bytes() const { return bytes_; }
   void Write(const void* from, uint64_t bytes) const;
   void Read(void* to, uint64_t bytes) const;
 
  private:
   SmallHost* host_ = nullptr;
   tenon_buffer* buffer_ = nullptr;
-  uint64_t address_ = 0;
+  uint64_t address_ = 0, bytes_ = 0;
 };
 
 }  // namespace tenon::testing

@@ -1,5 +1,8 @@
 #include "tests/support/op_runner.h"
 
+#include <cstring>
+#include <memory>
+
 namespace tenon::testing {
 
 namespace {
@@ -15,7 +18,7 @@ std::vector<ValueType> TypesOf(const std::vector<Tensor>& tensors) {
 }  // namespace
 
 std::vector<NamedRunner>& Runners() {
-  static std::vector<NamedRunner> runners{{"reference", RunReference}};
+  static std::vector<NamedRunner> runners{{"reference", RunReference}, {"reference in place", RunReferenceInPlace}};
   return runners;
 }
 
@@ -37,6 +40,28 @@ Result<std::vector<Tensor>> RunReference(const OpCall& call) {
   for (const ValueType& type : checked.outputs) outputs.emplace_back(type.dtype, type.shape.Concrete());
   TENON_TRY(checked.def->reference()(ReferenceArgs{checked.attrs, call.inputs, outputs, call.random}));
   return outputs;
+}
+
+Result<std::vector<Tensor>> RunReferenceInPlace(const OpCall& call) {
+  TENON_ASSIGN(const CheckedCall checked, CheckCall(call));
+  std::vector<Tensor> first;
+  for (const OpDef::InPlacePair& pair : checked.def->in_place()) {
+    const auto input = static_cast<std::size_t>(pair.input), output = static_cast<std::size_t>(pair.output);
+    if (input >= call.inputs.size() || output >= checked.outputs.size()) continue;
+    std::vector<Tensor> inputs, outputs;
+    for (const Tensor& tensor : call.inputs) inputs.push_back(tensor.Clone());
+    for (const ValueType& type : checked.outputs) outputs.emplace_back(type.dtype, type.shape.Concrete());
+    Tensor& over = inputs[input];
+    Tensor& result = outputs[output];
+    if (!over.defined() || over.bytes() != result.bytes()) continue;
+    result = Tensor::FromOwner(result.dtype(), result.shape(), std::make_shared<Tensor>(over), over.raw());
+    TENON_TRY(checked.def->reference()(ReferenceArgs{checked.attrs, inputs, outputs, call.random}));
+    if (first.empty()) first = outputs;
+    const auto bytes = static_cast<std::size_t>(result.bytes());
+    if (bytes > 0 && std::memcmp(first[output].raw(), result.raw(), bytes) != 0)
+      return InvalidArgument("Output {} over input {} differs from the output over another input.", output, input);
+  }
+  return first.empty() ? RunReference(call) : first;
 }
 
 std::vector<Value> EagerGradBuilder::Apply(std::string_view domain, std::string_view type,

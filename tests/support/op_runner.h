@@ -29,11 +29,15 @@ struct NamedRunner {
   OpRunner run;
 };
 
-// The runners that every case goes through. Holds "reference" at first.
+// The runners that every case goes through. Holds "reference" and "reference in place" at first.
 std::vector<NamedRunner>& Runners();
 
 // Runs the reference of the definition: attributes completed, shapes inferred, outputs allocated.
 Result<std::vector<Tensor>> RunReference(const OpCall& call);
+
+// The same with an output in the memory of an input, once for each pair that the definition allows and whose sizes agree;
+// an error when two pairs give different results.
+Result<std::vector<Tensor>> RunReferenceInPlace(const OpCall& call);
 
 // Definition, completed attributes and inferred outputs of a call.
 struct CheckedCall {

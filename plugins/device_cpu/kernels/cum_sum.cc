@@ -1,4 +1,6 @@
 // CumSum of f32 along an axis.
+#include <algorithm>
+
 #include "plugins/device_cpu/kernels/axis.h"
 
 namespace tenon::cpu {
@@ -44,16 +46,20 @@ class CumSumKernel : public CpuKernel {
       sum = next;
     }
   }
-  // Each row is the one before plus a row of x: its own, or, exclusive, that of the one before.
+  // Columns side by side, so many that their sums stay in registers. y may be x: an element is read before it is written.
   void SumRows(const float* x, float* y, const AxisView& v) const {
-    for (int64_t k = 0; k < v.extent; ++k) {
-      float* const row = y + At(k, v.extent) * v.inner;
-      const float* const before = k == 0 ? nullptr : y + At(k - 1, v.extent) * v.inner;
-      const float* const more = !exclusive_ ? x + At(k, v.extent) * v.inner
-                                : k == 0    ? nullptr
-                                            : x + At(k - 1, v.extent) * v.inner;
-      for (int64_t i = 0; i < v.inner; ++i)
-        row[i] = (before == nullptr ? 0.0f : before[i]) + (more == nullptr ? 0.0f : more[i]);
+    constexpr int64_t kColumns = 32;
+    for (int64_t first = 0; first < v.inner; first += kColumns) {
+      const int64_t columns = std::min(kColumns, v.inner - first);
+      float sums[kColumns] = {};
+      for (int64_t k = 0; k < v.extent; ++k) {
+        const int64_t at = At(k, v.extent) * v.inner + first;
+        for (int64_t i = 0; i < columns; ++i) {
+          const float next = sums[i] + x[at + i];
+          y[at + i] = exclusive_ ? sums[i] : next;
+          sums[i] = next;
+        }
+      }
     }
   }
 
