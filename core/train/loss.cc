@@ -121,14 +121,24 @@ Result<graph::ValueId> Add(const LossConfig& config, graph::Graph& graph, graph:
 
 // A label without a weight counts 1: the loss operator refuses it.
 template <class T>
+double CountedClass(const T& loss, std::int64_t label) {
+  if (loss.ignore_index == label) return 0;
+  const auto at = static_cast<std::size_t>(label);
+  return label >= 0 && at < loss.class_weights.size() ? loss.class_weights[at] : 1;
+}
+
+template <class T>
 double CountedClasses(const T& loss, const Tensor& labels) {
   double sum = 0;
-  for (const std::int64_t label : labels.values<std::int64_t>()) {
-    if (loss.ignore_index == label) continue;
-    const auto at = static_cast<std::size_t>(label);
-    sum += label >= 0 && at < loss.class_weights.size() ? loss.class_weights[at] : 1;
-  }
+  for (const std::int64_t label : labels.values<std::int64_t>()) sum += CountedClass(loss, label);
   return sum;
+}
+
+template <class T>
+std::int64_t FirstCounted(const T& loss) {
+  std::int64_t label = 0;
+  while (CountedClass(loss, label) == 0) ++label;
+  return label;
 }
 
 }  // namespace
@@ -139,6 +149,12 @@ double CountedWeight(const LossConfig& config, const Tensor& labels) {
     if (const auto* likelihood = std::get_if<NllConfig>(&config)) return CountedClasses(*likelihood, labels);
   }
   return static_cast<double>(labels.elements());
+}
+
+std::int64_t LabelThatCounts(const LossConfig& config) {
+  if (const auto* entropy = std::get_if<SoftmaxCrossEntropyConfig>(&config)) return FirstCounted(*entropy);
+  if (const auto* likelihood = std::get_if<NllConfig>(&config)) return FirstCounted(*likelihood);
+  return 0;
 }
 
 bool CountsLabels(const LossConfig& config) {

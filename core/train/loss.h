@@ -12,6 +12,8 @@ int ClassAxis(const SymShape& output, const SymShape& labels);
 // What a batch with these labels counts in a mean over several: its labels, without those of `ignore_index`, each times its
 // class weight; for losses against values the number of values. The loss of a batch is a sum divided by this number.
 double CountedWeight(const LossConfig& config, const Tensor& labels);
+// A class that counts something in it, where there is one.
+std::int64_t LabelThatCounts(const LossConfig& config);
 // Does each label count 1, unless it is ignored?
 bool CountsLabels(const LossConfig& config);
 

@@ -1,5 +1,7 @@
 #include "core/train/loss_config.h"
 
+#include <algorithm>
+
 #include "core/config/fields.h"
 
 namespace tenon {
@@ -13,6 +15,21 @@ namespace {
 constexpr const char* kIgnoreSentence = "samples with this label do not count";
 constexpr const char* kWeightsSentence = "weight of each class; absent: 1";
 
+// The mean of a batch divides by the weights of its labels, and smoothing gives also a label without weight a loss. So what
+// batches of such labels alone add to a step, to an epoch or to the sum over ranks would depend on who got them.
+void CheckSmoothing(const ConfigNode& node, SoftmaxCrossEntropyConfig& loss, ConfigReader& reader) {
+  const auto zero = std::find(loss.class_weights.begin(), loss.class_weights.end(), 0.0);
+  const ConfigNode* weights = node.Find("class_weights");
+  if (loss.label_smoothing == 0 || zero == loss.class_weights.end() || weights == nullptr) return;
+  reader.Fail(
+      weights->place(),
+      "'{}' is 0 for class {}, and '{}' spreads a share of each target over all classes: samples of a class "
+      "that weighs nothing would have a loss that no mean counts. Leave them out with '{}', or give the class a "
+      "weight.",
+      reader.PathTo("class_weights"), zero - loss.class_weights.begin(), reader.PathTo("label_smoothing"),
+      reader.PathTo("ignore_index"));
+}
+
 }  // namespace
 
 const ConfigTable& ConfigTableOf(const SoftmaxCrossEntropyConfig*) {
@@ -23,7 +40,8 @@ const ConfigTable& ConfigTableOf(const SoftmaxCrossEntropyConfig*) {
                                                       "share of the target that is spread over all classes"),
                                                 Field("ignore_index", &T::ignore_index, kIgnoreSentence),
                                                 Field("class_weights", &T::class_weights, AtLeast(0), kWeightsSentence),
-                                            });
+                                            },
+                                            CheckSmoothing);
   return table;
 }
 

@@ -6,8 +6,20 @@
 
 namespace tenon {
 
-Status StepBatches::Read(Loader& loader, std::int64_t count, const LossConfig& loss) {
+namespace {
+
+// Labels of that shape of which each counts.
+Tensor LabelsThatCount(const LossConfig& loss, const Shape& shape) {
+  Tensor labels(DType::kI64, shape);
+  std::fill_n(labels.data<std::int64_t>(), labels.elements(), LabelThatCounts(loss));
+  return labels;
+}
+
+}  // namespace
+
+Status StepBatches::Read(Loader& loader, std::int64_t count, const LossConfig& loss, bool keep_uncounted) {
   parts_.clear();
+  uncounted_.clear();
   count_ = count;
   samples_ = samples_of_all_ = 0;
   weight_ = 0;
@@ -17,12 +29,13 @@ Status StepBatches::Read(Loader& loader, std::int64_t count, const LossConfig& l
     samples_ += batch->count;
     samples_of_all_ += batch->count_of_all;
     const double weight = CountedWeight(loss, batch->labels);
-    if (weight == 0) continue;
+    if (weight == 0 && (!keep_uncounted || batch->count == 0)) continue;
     weight_ += weight;
-    Part& part = parts_.emplace_back(Part{*batch, i, weight});
+    Part& part = (weight == 0 ? uncounted_ : parts_).emplace_back(Part{*batch, i, weight});
+    if (weight == 0) part.batch.labels = LabelsThatCount(loss, batch->labels.shape());
     if (count == 1) break;
     part.batch.samples = batch->samples.Clone();
-    part.batch.labels = batch->labels.Clone();
+    if (weight != 0) part.batch.labels = batch->labels.Clone();
   }
   return {};
 }
@@ -46,8 +59,11 @@ Result<std::vector<std::int64_t>> StepBatches::IndexesOfAll(const std::function<
 }
 
 const StepBatches::Part* StepBatches::Find(std::int64_t index) const {
-  const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return part.index == index; });
-  return found == parts_.end() ? nullptr : &*found;
+  for (const std::vector<Part>* of : {&parts_, &uncounted_}) {
+    const auto found = std::find_if(of->begin(), of->end(), [&](const Part& part) { return part.index == index; });
+    if (found != of->end()) return &*found;
+  }
+  return nullptr;
 }
 
 }  // namespace tenon

@@ -21,8 +21,9 @@ class StepBatches {
   };
 
   // The next `count` batches of the loader. The batch of a step of one is the loader's own, valid until its next call; those of
-  // longer steps are copies.
-  Status Read(Loader& loader, std::int64_t count, const LossConfig& loss);
+  // longer steps are copies. With `keep_uncounted` Find finds batches that count nothing too: of weight 0, and with labels
+  // that the loss takes in place of their own, for batch norms over all ranks, which see all samples.
+  Status Read(Loader& loader, std::int64_t count, const LossConfig& loss, bool keep_uncounted = false);
 
   const std::vector<Part>& parts() const { return parts_; }
   // The part of that index, or null where its batch was left out.
@@ -36,7 +37,7 @@ class StepBatches {
   double weight() const { return weight_; }                        // what the step counts
 
  private:
-  std::vector<Part> parts_;
+  std::vector<Part> parts_, uncounted_;
   std::int64_t count_ = 0;  // batches read
   std::int64_t samples_ = 0, samples_of_all_ = 0;
   double weight_ = 0;

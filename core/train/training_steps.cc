@@ -59,7 +59,8 @@ Status TrainingRun::TrainEpoch() {
 Result<double> TrainingRun::TrainBatches() {
   {
     const ActivityScope wait(profile_.log(), ActivityKind::kDataWait);
-    TENON_TRY(batches_.Read(*train_loader_, groups_.batches_of(at_.step_in_epoch), config_.loss));
+    const bool all_samples = ranks_ && config_.parallel.sync_batch_norm;
+    TENON_TRY(batches_.Read(*train_loader_, groups_.batches_of(at_.step_in_epoch), config_.loss, all_samples));
   }
   weight_ = batches_.weight();
   if (ranks_ && !local_) {

@@ -133,6 +133,20 @@ TEST_P(RankSteps, SyncBatchNormAddsUpBatches) {
     }
 }
 
+// A rank whose labels are all ignored, or weigh nothing, has samples all the same: one rank would normalise with them too.
+TEST_P(RankSteps, SyncBatchNormSeesSamplesThatDoNotCount) {
+  for (const char* loss : {"ignore_index: 1", "class_weights: [0, 1, 0, 2]"})
+    for (const int batches : {1, 2}) {
+      const std::string sections =
+          mode() + SyncBatchNorm(29) +
+          fmt::format("loss: {{type: softmax_cross_entropy, {}}}\ntrain: {{accumulate: {}}}\n", loss, batches);
+      const Trained expected = TrainAlone(sections, 3, 3);
+      const auto trained = TrainTogether(sections, 3, 1, 3);
+      for (const Trained& rank : trained) ExpectNear(rank, expected, 1e-5);
+      ExpectSame(trained);
+    }
+}
+
 // The norms stay exact: what differs is a rounding to bf16 here and there.
 TEST_P(RankSteps, SyncBatchNormGoesWithMixedPrecision) {
   const std::string sections = mode() + SyncBatchNorm(25) + "amp: bf16\n";

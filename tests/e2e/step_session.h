@@ -12,6 +12,7 @@
 #include "core/data/open_data.h"
 #include "core/exec/runtime.h"
 #include "core/train/gradient_hook.h"
+#include "core/train/loss.h"
 #include "core/train/network.h"
 #include "core/train/step_batches.h"
 #include "core/train/step_groups.h"
@@ -64,7 +65,10 @@ class StepSession {
   // Makes the variables.
   void Prepare() {
     Check(loader_->Start(0));
-    const auto batch = loader_->Next();
+    auto batch = loader_->Next();
+    // What stands in for a missing batch counts something, as in the trainer.
+    while (batch.ok() && *batch != nullptr && CountedWeight(config_.loss, (*batch)->labels) == 0)
+      batch = loader_->Next();
     Check(batch.status());
     stand_in_ = **batch;
     stand_in_.samples = stand_in_.samples.Clone();
@@ -131,12 +135,15 @@ class StepSession {
   }
 
   double Step(std::int64_t step, double rate) {
-    Check(batches_.Read(*loader_, groups_.batches_of(step), config_.loss));
+    const bool all_samples = comm_ != nullptr && config_.parallel.sync_batch_norm;
+    Check(batches_.Read(*loader_, groups_.batches_of(step), config_.loss, all_samples));
     double weight = batches_.weight();
     if (comm_ != nullptr) Check(comm_->AllReduceNow<double>({&weight, 1}));
+    const std::int64_t number = steps_++;
+    if (weight == 0) return 0.0;
     StepPart part;
     part.learning_rate = rate;
-    part.step = steps_++;
+    part.step = number;
     part.counted = batches_.weight();
     double loss = 0;
     const std::vector<std::int64_t> indexes = BatchesToTrain();
