@@ -196,9 +196,24 @@ Status TrainingRun::MeetRanks() {
   return {};
 }
 
+std::int64_t TrainingRun::Skipped() const {
+  std::int64_t skipped = 0;
+  for (const auto* loader : {train_loader_.get(), validation_loader_.get(), test_loader_.get()})
+    skipped += loader ? loader->stats().skipped : 0;
+  return skipped;
+}
+
+// A sample that cannot be read is met by one rank, and the run has skipped it.
+Status TrainingRun::SumSkipped() {
+  TENON_ASSIGN(const double skipped, ranks_->Sum(static_cast<double>(Skipped())));
+  skipped_of_all_ = static_cast<std::int64_t>(skipped);
+  return {};
+}
+
 // The first cause of any rank, where one has failed.
 Status TrainingRun::EndRanks(Status status) {
   if (status.ok()) status = watch_->AddTo(&result_.summary);
+  if (status.ok()) status = SumSkipped();
   if (status.ok()) status = ranks_->Leave();
   return status.ok() ? status : ranks_->Fail(status);
 }
@@ -395,8 +410,7 @@ void TrainingRun::FillSummary() {
   summary.step_ms.p50 = step_times_.Quantile(0.5);
   summary.step_ms.p99 = step_times_.Quantile(0.99);
   if (train_loader_ && train_loader_->stats().batches > 0) FillDataWait(train_loader_->stats());
-  for (const auto* loader : {train_loader_.get(), validation_loader_.get(), test_loader_.get()})
-    summary.skipped_samples += loader ? loader->stats().skipped : 0;
+  summary.skipped_samples = skipped_of_all_.value_or(Skipped());
   summary.skipped_steps = scaler_.state().skipped_steps;
   if (scaler_.on()) summary.loss_scale = scaler_.scale();
   if (early_stop_) summary.early_stop = early_stop_->Summary();

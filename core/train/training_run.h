@@ -65,6 +65,8 @@ class TrainingRun {
   Result<std::vector<std::int64_t>> BatchesToTrain();
   Status TrainAbsent(StepPart part);
   Status EndRanks(Status status);
+  Status SumSkipped();
+  std::int64_t Skipped() const;  // samples, by this process
   CheckpointFolder MakeCheckpointFolder() const;
   Status OpenFolder();
   void OpenRunner();
@@ -135,8 +137,9 @@ class TrainingRun {
   RunPosition at_;
   double interval_loss_ = 0;
   std::int64_t interval_steps_ = 0, interval_ns_ = 0;
-  std::int64_t samples_ = 0, train_ns_ = 0;  // of all steps but the first, with the waits for their batches
-  std::int64_t skipped_samples_ = 0;         // up to the end of the last epoch
+  std::int64_t samples_ = 0, train_ns_ = 0;     // of all steps but the first, with the waits for their batches
+  std::int64_t skipped_samples_ = 0;            // up to the end of the last epoch
+  std::optional<std::int64_t> skipped_of_all_;  // by all ranks, where there are several
   std::string last_saved_;
   bool recording_ = false;  // the folder holds this run, so that summary.json is its to write
 };

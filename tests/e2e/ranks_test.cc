@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "tests/e2e/rank_run.h"
+#include "tests/unit/data/data_files.h"
+#include "tests/unit/data/pictures.h"
 
 namespace tenon {
 namespace {
@@ -79,6 +81,28 @@ TEST(Ranks, LossesAndMetricsAreThoseOfOneProcess) {
 }
 
 // The same weights, measured by one process and by three: the counts are equal, whoever counted.
+// One rank meets what cannot be read: the summary of the run has it, and where the run fails every rank names the file.
+TEST(Ranks, UnreadableSamplesAreThoseOfTheRun) {
+  const testing::Folder pictures;
+  const auto bytes = testing::FixtureBytes("full.jpg");
+  for (const char* folder : {"a", "b"}) {
+    std::filesystem::create_directories(pictures.path() + "/" + folder);
+    for (int i = 0; i < 6; ++i)
+      pictures.Write(fmt::format("{}/{}.jpg", folder, i), std::string(bytes.begin(), bytes.end()));
+  }
+  const std::string broken = pictures.Write("b/2.jpg", "");
+  const RunCase run("data: {type: images, path: " + pictures.path() +
+                    ", batch: 2, transforms: [{resize: {size: [4, 4]}}]}\n"
+                    "network: {layers: [{flatten: {}}, {linear: {out: 2}}]}\noptimizer: {type: sgd, lr: 0}\n"
+                    "train: {epochs: 3}\n");
+  ExpectDone(TrainOnRanks(run, 3, {"data.on_error=skip"}));
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(SummaryOf(run, rank)["skipped_samples"], 3);
+  for (const ToolResult& result : TrainOnRanks(run, 3)) {
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find(broken + ": "), std::string::npos) << result.err;
+  }
+}
+
 TEST(Ranks, AnEvaluationCountsTheSame) {
   const RunCase one(kSections);
   ASSERT_EQ(one.Train({"data.batch=24"}).exit_code, 0);

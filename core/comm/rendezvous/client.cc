@@ -106,6 +106,9 @@ Status Participant::ServeHere() {
     // Rank 0 is not a scheduler with a log of its own: what goes well is not told.
     if (log) log(level == LogLevel::kWarning ? LogLevel::kInfo : level, text);
   };
+  serve.waiting = [log = options_.log](const std::string& text) {
+    if (log) log(LogLevel::kWarning, text);
+  };
   TENON_ASSIGN(server_, Serve(serve));
   return Status();
 }
@@ -213,7 +216,8 @@ Result<Reply> Participant::Tell(Method method, const Status& cause) {
   request.set_token(token_);
   request.set_rank(rank_.rank);
   request.set_code(static_cast<std::int32_t>(cause.code()));
-  request.set_key(cause.message());
+  const std::string& place = cause.location();
+  request.set_key(place.empty() ? cause.message() : fmt::format("{}: {}", place, cause.message()));
   return connection_->Ask(method, request, kSlackNs);
 }
 

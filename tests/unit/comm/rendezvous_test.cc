@@ -106,7 +106,7 @@ TEST(Rendezvous, TellsOthersOfAnAbortAtOnce) {
     if (Status passed = (*run)->Barrier("start", 10 * kSecond); !passed.ok()) return Text(passed);
     SleepMs(200);  // until all have passed
     const std::int64_t began = MonotonicNs();
-    if (rank == 1) (*run)->Abort(Error(Code::kDataLoss, "A batch cannot be read."));
+    if (rank == 1) (*run)->Abort(Error(Code::kDataLoss, "A batch cannot be read.").At("a.png"));
     const Result<std::string> waits = (*run)->store().Get("never", 10 * kSecond);  // ended by the abort
     const Status failure = AwaitFailure(**run, 5);
     if (MonotonicNs() - began > kBoundNs) return "too late";
@@ -117,7 +117,7 @@ TEST(Rendezvous, TellsOthersOfAnAbortAtOnce) {
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     const std::string text = ranks.TextOf(rank);
     EXPECT_EQ(text.find("rank 1 on 'testhost' (process "), 0U) << text;
-    EXPECT_NE(text.find("failed first: A batch cannot be read. called 1"), std::string::npos) << text;
+    EXPECT_NE(text.find("failed first: a.png: A batch cannot be read. called 1"), std::string::npos) << text;
   }
 }
 
