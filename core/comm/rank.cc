@@ -16,7 +16,7 @@ namespace {
 
 using compat::Launcher;
 
-constexpr char kChoice[] = "TENON_LAUNCHER";
+constexpr char kChoice[] = "TENON_LAUNCHER", kOwnPort[] = "TENON_MASTER_PORT";
 // Where no launcher gives a port, it comes out of the job's identity, so that two jobs on one machine differ.
 constexpr std::uint32_t kFirstPort = 20'000, kPorts = 10'000;
 
@@ -155,7 +155,7 @@ Status FillAddress(const Launcher& launcher, const Variables& variables, Rank& r
   TENON_ASSIGN(const std::uint32_t port, NumberOr(variables, launcher.port, PortOfJob(rank.job), 1, 65'535));
   const bool taken = Find(variables, compat::kAgentStore).value_or(Setting{}).text == "True";
   const bool next = taken && launcher.id == std::string_view("torchrun");
-  TENON_ASSIGN(const std::uint32_t own, NumberOr(variables, "TENON_MASTER_PORT", next ? port + 1 : port, 1, 65'535));
+  TENON_ASSIGN(const std::uint32_t own, NumberOr(variables, kOwnPort, next ? port + 1 : port, 1, 65'535));
   rank.port = static_cast<std::uint16_t>(own);
   return Status();
 }
@@ -281,7 +281,7 @@ Result<std::optional<NodeIndex>> NodeIndexFromVariables(const Variables& variabl
 }
 
 std::vector<std::string> RankVariableNames() {
-  std::set<std::string> names{kChoice, compat::kStepId, compat::kRole, compat::kAgentStore};
+  std::set<std::string> names{kChoice, kOwnPort, compat::kStepId, compat::kRole, compat::kAgentStore};
   for (const Launcher& launcher : compat::kLaunchers) {
     for (const char* column : {launcher.sign, launcher.rank, launcher.size, launcher.local_rank, launcher.local_size,
                                launcher.node, launcher.generation}) {

@@ -17,7 +17,7 @@ Status ReadSeconds(const char* names, std::uint64_t& limit_ns) {
     const std::optional<std::string> text = GetEnv(name.c_str());
     if (!text || text->empty()) continue;
     const auto seconds = ParseNumber<double>(*text);
-    if (!seconds || *seconds == 0 || *seconds > 1e8)
+    if (!seconds || !(*seconds > 0 || *seconds < 0) || *seconds > 1e8)
       return InvalidArgument("{}={} is not a number of seconds.", name, *text);
     limit_ns = *seconds < 0 ? 0 : static_cast<std::uint64_t>(*seconds * 1e9);
     return Status();

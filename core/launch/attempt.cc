@@ -268,11 +268,15 @@ void Attempt::ReadNews() {
     switch (news.kind) {
       case Scheduler::News::Kind::kReady:
         break;
+      case Scheduler::News::Kind::kWaiting:
+        if (!failed_) Say("msrun: " + news.text);
+        break;
       case Scheduler::News::Kind::kComplete:
         complete_ = true;
         break;
       case Scheduler::News::Kind::kRefused:
         Fail(news.text, std::nullopt);
+        result_.refused = true;
         polite_at_ = MonotonicNs();
         break;
       case Scheduler::News::Kind::kFailed:

@@ -36,6 +36,7 @@ struct WorkerState {
 // Everything that one start of the job needs to know at its end.
 struct AttemptResult {
   bool good = false;
+  bool refused = false;                     // the scheduler could not serve
   bool interrupted = false;                 // by a signal to the launcher
   int signal = 0;                           // that one
   std::string cause;                        // of the first failure, a sentence without its last stop

@@ -47,6 +47,7 @@ void PrintFinalReport(const LaunchPlan& plan, const AttemptResult& result) {
 
 int FinalExitCode(const AttemptResult& result) {
   if (result.interrupted) return 128 + result.signal;
+  if (result.refused) return 3;
   const WorkerState* first = FirstOf(result);
   if (first != nullptr && first->end && !first->end->good()) return first->end->ExitCode();
   return 1;

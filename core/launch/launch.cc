@@ -67,7 +67,7 @@ Result<int> Launch(const LaunchOptions& options) {
   if (!plan.node_from.empty() && plan.node_from != "--node_rank") {
     std::printf("msrun: this is node %u, as %s says.\n", plan.node, plan.node_from.c_str());
   }
-  if (options.master_port == 0) std::printf("msrun: the scheduler's port is %u.\n", facts.port);
+  if (plan.serves && options.master_port == 0) std::printf("msrun: the scheduler's port is %u.\n", facts.port);
   if (!options.join) return Supervise(plan, facts);
   return RunGuarded([&] { return Supervise(plan, facts); }, plan.options.grace_time);
 }

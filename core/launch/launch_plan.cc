@@ -64,6 +64,38 @@ Status CheckOpenFiles(std::int64_t workers) {
   return Status();
 }
 
+Status CheckTimes(const LaunchOptions& options) {
+  constexpr std::int64_t kMostSeconds = 100'000'000;
+  TENON_INVALID_IF(options.cluster_time_out == 0 || options.cluster_time_out > kMostSeconds,
+                   "--cluster_time_out is {}: give seconds, at most {}, or a negative number for no limit.",
+                   options.cluster_time_out, kMostSeconds);
+  TENON_INVALID_IF(!(options.grace_time >= 0 && options.grace_time < 1e6),
+                   "--grace_time {} is not a number of seconds.", options.grace_time);
+  return Status();
+}
+
+Status CheckSimulation(const LaunchOptions& options) {
+  TENON_INVALID_IF(options.sim_level < -1 || options.sim_level > 3, "--sim_level {} is not from -1 to 3.",
+                   options.sim_level);
+  TENON_INVALID_IF(options.sim_rank_id < -1 || options.sim_rank_id >= options.worker_num,
+                   "--sim_rank_id {} is not a rank of {} workers.", options.sim_rank_id, options.worker_num);
+  TENON_INVALID_IF(options.sim_rank_id >= 0 && options.sim_level < 0,
+                   "--sim_rank_id {} needs --sim_level: without it nothing is simulated.", options.sim_rank_id);
+  return Status();
+}
+
+Status CheckFiles(const LaunchOptions& options) {
+  TENON_INVALID_IF(options.worker_log_name.find('/') != std::string::npos,
+                   "--worker_log_name '{}' is the name of a file and holds a '/': the folder is --log_dir.",
+                   options.worker_log_name);
+  const std::string& table = options.rank_table_file;
+  std::error_code error;
+  TENON_INVALID_IF(!table.empty() && fs::is_directory(table, error), "--rank_table_file '{}' is a folder.", table);
+  if (!table.empty() && access(table.c_str(), R_OK) != 0)
+    return Error(Code::kNotFound, "--rank_table_file '{}' cannot be read.", table);
+  return Status();
+}
+
 Status CheckNumbers(const LaunchOptions& options) {
   TENON_INVALID_IF(options.worker_num <= 0, "worker_num must be greater than 0, but got {}.", options.worker_num);
   TENON_INVALID_IF(options.local_worker_num <= 0, "local_worker_num must be greater than 0, but got {}.",
@@ -85,20 +117,11 @@ Status CheckNumbers(const LaunchOptions& options) {
       "--master_port 0 picks a free port on one node; with {} of {} workers here the other nodes must know it.",
       options.local_worker_num, options.worker_num);
   TENON_INVALID_IF(options.node_rank < -1, "--node_rank {} is neither a node's number nor -1.", options.node_rank);
-  TENON_INVALID_IF(options.cluster_time_out == 0,
-                   "--cluster_time_out is 0: give seconds, or a negative number for no limit.");
-  TENON_INVALID_IF(options.sim_level < -1 || options.sim_level > 3, "--sim_level {} is not from -1 to 3.",
-                   options.sim_level);
-  TENON_INVALID_IF(options.sim_rank_id < -1 || options.sim_rank_id >= options.worker_num,
-                   "--sim_rank_id {} is not a rank of {} workers.", options.sim_rank_id, options.worker_num);
+  TENON_INVALID_IF(options.node_rank >= options.worker_num, "--node_rank {} is not below the number of workers, {}.",
+                   options.node_rank, options.worker_num);
   TENON_INVALID_IF(options.max_restarts < 0, "--max_restarts {} is negative.", options.max_restarts);
   TENON_INVALID_IF(options.max_restarts > 0 && !options.join,
                    "--max_restarts {} needs --join=True: nobody watches the workers.", options.max_restarts);
-  TENON_INVALID_IF(!(options.grace_time >= 0 && options.grace_time < 1e6),
-                   "--grace_time {} is not a number of seconds.", options.grace_time);
-  if (options.rank_table_file.empty()) return Status();
-  if (access(options.rank_table_file.c_str(), R_OK) != 0)
-    return Error(Code::kNotFound, "--rank_table_file '{}' cannot be read.", options.rank_table_file);
   return Status();
 }
 
@@ -182,6 +205,9 @@ std::string LogName(const LaunchPlan& plan, std::uint32_t number) {
 
 Result<LaunchPlan> MakeLaunchPlan(const LaunchOptions& options, const Variables& variables) {
   TENON_TRY(CheckNumbers(options));
+  TENON_TRY(CheckTimes(options));
+  TENON_TRY(CheckSimulation(options));
+  TENON_TRY(CheckFiles(options));
   LaunchPlan plan;
   plan.options = options;
   TENON_TRY(ChooseNode(plan, variables));

@@ -66,6 +66,10 @@ class Process {
       std::fprintf(log, "[%s] %s\n", kNames[static_cast<int>(level)], text.c_str());
       std::fflush(log);
     };
+    options_.serve.waiting = [this](const std::string& text) {
+      options_.serve.log(LogLevel::kWarning, text);
+      Say("waiting " + OneLine(text) + "\n");
+    };
     const Result<const rendezvous::Library*> library = rendezvous::OpenLibrary();
     if (!library.ok()) return Refuse(library.status());
     Result<std::unique_ptr<rendezvous::Server>> server = (*library)->serve(options_.serve);
@@ -195,6 +199,7 @@ std::vector<Scheduler::News> Scheduler::Read() {
     const std::string word = line.substr(0, space);
     News one{News::Kind::kReady, std::nullopt, space < line.size() ? line.substr(space + 1) : ""};
     if (word == "complete") one.kind = News::Kind::kComplete;
+    if (word == "waiting") one.kind = News::Kind::kWaiting;
     if (word == "refused") one.kind = News::Kind::kRefused;
     if (word == "failed") one.kind = News::Kind::kFailed;
     // "rank 2 on 'host' ...": messages of the board begin with the rank that they are about.

@@ -23,7 +23,7 @@ class Scheduler {
   };
   // What it tells the launcher.
   struct News {
-    enum class Kind { kReady, kComplete, kRefused, kFailed } kind;
+    enum class Kind { kReady, kWaiting, kComplete, kRefused, kFailed } kind;
     std::optional<std::uint32_t> rank;  // of kFailed: the rank that failed first, when it is known
     std::string text;
   };

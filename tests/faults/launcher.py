@@ -348,6 +348,32 @@ def not_joined(scene):
     scene.expect_gone(5)
 
 
+def output_not_read(scene):
+    """Nobody reads what the launcher writes: a signal ends it and the workers all the same."""
+    screen = scene.folder / "unread"
+    os.mkfifo(screen)
+    reader = os.open(screen, os.O_RDONLY | os.O_NONBLOCK)
+    shell = ("/bin/sh", "-c", f'exec "$@" >{screen} 2>&1', "sh")
+    tool = ["/bin/sh", "-c", "yes | head -c 300000; echo all; sleep 100"]
+    job = scene.msrun(2, flags=["--grace_time=0.5"], before=shell, tool=tool)
+    job.wait_for_log(1, "all", 5)
+    time.sleep(0.5)
+    job.process.send_signal(signal.SIGTERM)
+    expect(job.end(5) == 128 + signal.SIGTERM, f"exit code {job.process.returncode}")
+    scene.expect_gone(1)
+    os.close(reader)
+
+
+def who_is_missing(scene):
+    """While a rank does not come, the screen says which."""
+    script = f"[ $RANK_ID = 1 ] && sleep 100; exec {scene.program('rank_worker')}"
+    job = scene.msrun(3, tool=["/bin/sh", "-c", script])
+    job.wait_for("msrun: The cluster topology is in the process of constructing, current alive node num: (2/3). "
+                 "Waiting for workers: rank 1 did not come yet.", 12)
+    job.process.send_signal(signal.SIGTERM)
+    expect(job.end(3) == 128 + signal.SIGTERM, f"exit code {job.process.returncode}")
+
+
 def exit_codes(scene):
     """The exit code is that of the first failure, and the last screen names rank, reason and log."""
     job = scene.msrun(4, "--steps", 1000, "--exit", "2:4:3", "--child")
@@ -375,6 +401,7 @@ FAULTS = [
     (2, killed_between_steps), (3, stopped), (4, stopped_and_continued), (5, scheduler_killed),
     (6, launcher_killed), (7, port_taken), (8, late_joiner), (9, contradictions), (10, too_many), (10, nodes_without_numbers), (11, name_not_resolved),
     (12, link_down), (12, packets_dropped), (13, lossy_link), (15, counts_differ), (16, exits_early), (17, restarted), (0, exit_codes), (0, not_joined),
+    (0, output_not_read), (0, who_is_missing),
 ]
 
 __all__ = ["FAULTS", "Skipped"]

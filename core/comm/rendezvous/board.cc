@@ -10,7 +10,6 @@
 namespace tenon::rendezvous {
 namespace {
 
-constexpr std::int64_t kProgressNs = 10'000'000'000;
 constexpr std::int64_t kLeastSleepNs = 2'000'000;
 
 std::int64_t DeadlineAfter(std::uint64_t timeout_ns) {
@@ -56,7 +55,7 @@ std::string RankList(const std::vector<std::uint32_t>& ranks) {
 
 Board::Board(BoardOptions options) : options_(std::move(options)) {
   if (options_.topology_timeout_ns > 0) topology_deadline_ = DeadlineAfter(options_.topology_timeout_ns);
-  next_progress_ = MonotonicNs() + kProgressNs;
+  next_progress_ = DeadlineAfter(options_.progress_ns);
   timer_ = std::thread([this] { RunTimer(); });
 }
 
@@ -461,12 +460,12 @@ std::int64_t Board::Expire(std::int64_t now, Ready& ready) {
         ready);
   }
   if (!complete_ && failure_.ok() && due(next_progress_)) {
-    next_progress_ = now + kProgressNs;
-    Log(LogLevel::kWarning,
-        fmt::format(
-            "The cluster topology is in the process of constructing, current alive node num: ({}/{}). Waiting for "
-            "workers: {} did not come yet.",
-            members_.size(), options_.size, RankList(Missing())));
+    next_progress_ = DeadlineAfter(options_.progress_ns);
+    const std::string text = fmt::format(
+        "The cluster topology is in the process of constructing, current alive node num: ({}/{}). Waiting for "
+        "workers: {} did not come yet.",
+        members_.size(), options_.size, RankList(Missing()));
+    options_.waiting ? options_.waiting(text) : Log(LogLevel::kWarning, text);
   }
   for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
     if (!due(waiter->second.deadline)) {

@@ -46,6 +46,8 @@ struct BoardOptions {
   std::uint64_t node_timeout_ns = 30'000'000'000;  // of silence until a rank is lost
   std::uint64_t broken_timeout_ns = 300'000'000;   // for a rank whose connection broke to connect again
   std::function<void(LogLevel, const std::string&)> log;
+  std::uint64_t progress_ns = 10'000'000'000;       // between two words about who has not come
+  std::function<void(const std::string&)> waiting;  // those words; empty: the log is told
 };
 
 // The state of one generation of a run: who is there, what was put, who waits for what, and the first failure. It knows

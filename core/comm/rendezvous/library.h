@@ -36,6 +36,8 @@ struct ServeOptions {
   std::uint32_t generation = 0;
   Limits limits;
   LogFunction log;
+  std::function<void(const std::string&)>
+      waiting;  // told every 10 s who has not come, until all have; empty: the log is
 };
 
 // Serves one generation of a run until it is destroyed.
@@ -64,7 +66,7 @@ struct Library {
   // What answers at an address, as a sentence: "Tenon 0.1.0, job 'x', ...". UNAVAILABLE says why nothing does.
   Result<std::string> (*probe)(const std::string& address, std::uint16_t port, std::uint64_t timeout_ns);
 };
-inline constexpr std::uint32_t kInterface = 4;
+inline constexpr std::uint32_t kInterface = 5;
 inline constexpr char kLibraryFile[] = "libtenon_rendezvous.so";
 inline constexpr char kLibraryEntry[] = "tenon_rendezvous_library";
 using LibraryEntry = const Library* (*)();

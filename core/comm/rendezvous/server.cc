@@ -208,6 +208,7 @@ Result<std::unique_ptr<Server>> Serve(const ServeOptions& options) {
   board.topology_timeout_ns = options.limits.topology_ns;
   board.node_timeout_ns = options.limits.node_ns;
   board.log = options.log;
+  board.waiting = options.waiting;
   auto server = std::make_unique<GrpcServer>(std::move(board));
   TENON_TRY(server->Start(options));
   return std::unique_ptr<Server>(std::move(server));

@@ -48,6 +48,17 @@ bool ReadRealtime() {
   return true;
 }
 
+// What reduce/routines.cc reads.
+void CheckIsa() {
+  constexpr const char* kName = "TENON_HCCL_ISA";
+  const char* text = Find(kName);
+  if (text == nullptr) return;
+  for (const char* known : {"sse2", "avx2", "avx512"}) {
+    if (std::strcmp(text, known) == 0) return;
+  }
+  throw Bad(kName, text, "sse2, avx2 or avx512");
+}
+
 std::string Text(const char* name) {
   const char* text = Find(name);
   return text == nullptr ? "" : text;
@@ -70,6 +81,7 @@ Environment ReadEnvironment() {
   read.interface = Text("HCCL_SOCKET_IFNAME");
   read.address = Text("HCCL_IF_IP");
   read.realtime = ReadRealtime();
+  CheckIsa();
   return read;
 }
 

@@ -67,7 +67,8 @@ TEST(HcclEnvironment, RefusesWhatIsOutOfRange) {
       {"HCCL_CONNECT_TIMEOUT", "119", "from 120 to 7200"},  {"HCCL_CONNECT_TIMEOUT", "7201", "from 120 to 7200"},
       {"HCCL_CONNECT_TIMEOUT", "120s", "from 120 to 7200"}, {"HCCL_EXEC_TIMEOUT", "17341", "from 0 to 17340"},
       {"HCCL_EXEC_TIMEOUT", "-1", "from 0 to 17340"},       {"HCCL_SIM_TIMEOUT_SCALE", "0", "above 0"},
-      {"HCCL_SIM_TIMEOUT_SCALE", "fast", "above 0"},        {"TENON_HCCL_PRIORITY", "high", "normal or realtime"}};
+      {"HCCL_SIM_TIMEOUT_SCALE", "fast", "above 0"},        {"TENON_HCCL_PRIORITY", "high", "normal or realtime"},
+      {"TENON_HCCL_ISA", "neon", "sse2, avx2 or avx512"}};
   for (const auto& one : cases) {
     Expect(JoinWith({{one.name, one.value}}), TENON_INVALID_ARGUMENT,
            {"EI0001", one.name, std::string("'") + one.value + "'", one.range, "Possible causes"});

@@ -143,6 +143,20 @@ TEST(Board, NamesRanksThatDidNotCome) {
   EXPECT_TRUE(Holds(late.Get().status, "did not come")) << "one that comes too late learns why nobody waits";
 }
 
+TEST(Board, SaysWhoHasNotComeWhileItWaits) {
+  BoardOptions options = Options(3);
+  options.progress_ns = 20 * kMs;
+  std::promise<std::string> said;
+  options.waiting = [&said, first = true](const std::string& text) mutable {
+    if (std::exchange(first, false)) said.set_value(text);
+  };
+  Board board(options);
+  Pending pending;
+  board.Register(Rank(1, 3), pending.done());
+  EXPECT_NE(said.get_future().get().find("(1/3). Waiting for workers: ranks 0 and 2 did not come yet."),
+            std::string::npos);
+}
+
 TEST(Board, KnowsWhetherAllHaveHeardOfAFailure) {
   Board board(Options(3));
   Pending first, second, third;

@@ -95,6 +95,19 @@ TEST(LaunchPlan, RefusesWhatCannotBe) {
   LaunchOptions options = Options(4, 2);
   options.node_rank = 2;
   EXPECT_EQ(MessageOf(options), "--node_rank 2 with 2 local workers leads to rank 5, and the job has 4 workers.");
+  options.node_rank = std::int64_t{1} << 32;
+  EXPECT_EQ(MessageOf(options), "--node_rank 4294967296 is not below the number of workers, 4.");
+  options = Options(4, 2);
+  options.cluster_time_out = 20'000'000'000;
+  EXPECT_EQ(MessageOf(options),
+            "--cluster_time_out is 20000000000: give seconds, at most 100000000, or a negative number for no limit.");
+  options = Options(4, 2);
+  options.sim_rank_id = 1;
+  EXPECT_EQ(MessageOf(options), "--sim_rank_id 1 needs --sim_level: without it nothing is simulated.");
+  options = Options(4, 2);
+  options.worker_log_name = "logs/w";
+  EXPECT_EQ(MessageOf(options),
+            "--worker_log_name 'logs/w' is the name of a file and holds a '/': the folder is --log_dir.");
   options = Options(4, 2);
   options.master_port = 0;
   EXPECT_NE(MessageOf(options).find("--master_port 0 picks a free port on one node"), std::string::npos);
@@ -118,6 +131,8 @@ TEST(LaunchPlan, RefusesWhatCannotBe) {
   options = Options(1, 1);
   options.rank_table_file = "/nowhere/table.json";
   EXPECT_NE(MessageOf(options).find("'/nowhere/table.json' cannot be read"), std::string::npos);
+  options.rank_table_file = "/tmp";
+  EXPECT_EQ(MessageOf(options), "--rank_table_file '/tmp' is a folder.");
 }
 
 TEST(LaunchPlan, NamesLogs) {
@@ -134,8 +149,8 @@ TEST(LaunchPlan, TellsWorkersWhoTheyAreInEveryDialect) {
   options.rank_table_file = "/etc/hostname";
   const Result<LaunchPlan> plan = MakeLaunchPlan(options, From({}));
   ASSERT_TRUE(plan.ok()) << plan.status().ToString();
-  const std::vector<std::string> inherited{"HOME=/h", "SLURM_PROCID=1", "OMPI_COMM_WORLD_RANK=1", "RANK=9",
-                                           "PMI_RANK=2"};
+  const std::vector<std::string> inherited{"HOME=/h", "SLURM_PROCID=1", "OMPI_COMM_WORLD_RANK=1",
+                                           "RANK=9",  "PMI_RANK=2",     "TENON_MASTER_PORT=1"};
   const auto environment = WorkerEnvironment(*plan, plan->workers[1], {"job7", 8118, 3, 99}, inherited);
   for (const char* variable : {"HOME=/h",
                                "MS_ROLE=MS_WORKER",
@@ -159,7 +174,8 @@ TEST(LaunchPlan, TellsWorkersWhoTheyAreInEveryDialect) {
                                "TENON_GENERATION=3",
                                "TENON_JOB_STARTED=99"})
     EXPECT_TRUE(Has(environment, variable)) << variable;
-  for (const char* foreign : {"SLURM_PROCID=1", "OMPI_COMM_WORLD_RANK=1", "PMI_RANK=2", "RANK=9"})
+  for (const char* foreign :
+       {"SLURM_PROCID=1", "OMPI_COMM_WORLD_RANK=1", "PMI_RANK=2", "RANK=9", "TENON_MASTER_PORT=1"})
     EXPECT_FALSE(Has(environment, foreign)) << foreign;
   // And they are understood.
   Map map;
