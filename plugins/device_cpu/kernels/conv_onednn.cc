@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "plugins/device_cpu/kernels/support.h"
-#include "plugins/device_cpu/onednn/convolution.h"
+#include "plugins/device_cpu/onednn/known_faults.h"
 
 namespace tenon::cpu {
 namespace {
@@ -95,20 +95,24 @@ bool SupportsTypes(const sdk::Query& query, const Roles& roles, std::string_view
          reason.No("The bias is ", sdk::DTypeName(bias), "; this kernel takes f32 and bf16.");
 }
 
-// Is each element of the window over a pixel for some output?
-bool EachElementMeetsAPixel(const sdk::Query& query, const Roles& roles) {
-  const sdk::Dims x = At(query, roles.x).dims(), w = At(query, roles.weights).dims(), y = At(query, roles.y).dims();
-  const sdk::Attributes a = query.attributes();
-  const auto at = [](sdk::Dims list, uint32_t i, int64_t otherwise) { return i < list.size() ? list[i] : otherwise; };
-  for (uint32_t axis = 0; axis + 2 < x.size(); ++axis) {
-    const int64_t stride = at(a.Ints("strides"), axis, 1), dilation = at(a.Ints("dilations"), axis, 1);
-    for (int64_t k = 0; k < w[axis + 2]; ++k) {
-      const int64_t first = k * dilation - at(a.Ints("pads"), axis, 0);  // pixel of output 0
-      const int64_t output = first >= 0 ? 0 : (stride - 1 - first) / stride;
-      if (output >= y[axis + 2] || first + output * stride >= x[axis + 2]) return false;
-    }
+// All but types of the bias and strides of memory. The dims are known.
+template <class T>
+void SetOperands(const T& operands, const Roles& roles, onednn::ConvProblem& p) {
+  const sdk::Value x = At(operands, roles.x), w = At(operands, roles.weights), y = At(operands, roles.y);
+  p.x = List(x.dims()), p.weights = List(w.dims()), p.y = List(y.dims());
+  p.x_type = TypeOf(x.dtype()), p.weights_type = TypeOf(w.dtype()), p.y_type = TypeOf(y.dtype());
+}
+void SetAttributes(const sdk::Query& query, const Roles& roles, onednn::ConvProblem& p) {
+  const sdk::Attributes attributes = query.attributes();
+  const uint32_t axes = At(query, roles.x).rank() - 2;
+  p.direction = roles.direction;
+  p.group = attributes.Int("group", 1);
+  for (uint32_t i = 0; i < axes; ++i) {
+    p.strides.push_back(attributes.IntAt("strides", i, 1));
+    p.dilations.push_back(attributes.IntAt("dilations", i, 1));
+    p.pads_begin.push_back(attributes.IntAt("pads", i, 0));
+    p.pads_end.push_back(attributes.IntAt("pads", axes + i, 0));
   }
-  return true;
 }
 
 double ElementsOf(sdk::Value value) { return static_cast<double>(value.elements()); }
@@ -138,15 +142,14 @@ class OneDnnConv : public CpuKernel {
     const Facts f = FactsOf(query, roles);
     if (x.dtype() == TENON_DTYPE_BF16 && roles.direction == Direction::kWeights && IsDepthwise(f))
       return reason.No("The library sums gradients of depthwise weights faster in f32, widened.");
-    if (x.dtype() == TENON_DTYPE_BF16 && roles.direction == Direction::kWeights &&
-        !EachElementMeetsAPixel(query, roles))
-      return reason.No(
-          "An element of the window lies beside the image for all outputs; the library leaves its gradient in bf16 "
-          "unwritten.");
+    onednn::ConvProblem problem;
+    SetAttributes(query, roles, problem);
+    SetOperands(query, roles, problem);
+    if (const char* const fault = onednn::KnownFault(problem)) return reason.No(std::string_view(fault));
     if (direct && !LibraryIsFaster(isa, roles.direction, f))
       return reason.No("The direct routine is faster for ", f.in, " to ", f.out, " channels in ", f.group, " groups.");
-    const std::string& problem = onednn::Library::Get(isa).problem();
-    return problem.empty() || reason.No(std::string_view(problem));
+    const std::string& missing = onednn::Library::Get(isa).problem();
+    return missing.empty() || reason.No(std::string_view(missing));
   }
 
   // The library reads channel-last; anything else is converted in the workspace.
@@ -170,23 +173,13 @@ class OneDnnConv : public CpuKernel {
 
   int32_t Create(const sdk::Query& query, sdk::Error&) {
     roles_ = RolesOf(query.op_type());
-    const sdk::Attributes attributes = query.attributes();
-    const uint32_t axes = At(query, roles_.x).rank() - 2;
-    problem_.direction = roles_.direction;
-    problem_.group = attributes.Int("group", 1);
-    for (uint32_t i = 0; i < axes; ++i) {
-      problem_.strides.push_back(attributes.IntAt("strides", i, 1));
-      problem_.dilations.push_back(attributes.IntAt("dilations", i, 1));
-      problem_.pads_begin.push_back(attributes.IntAt("pads", i, 0));
-      problem_.pads_end.push_back(attributes.IntAt("pads", axes + i, 0));
-    }
+    SetAttributes(query, roles_, problem_);
     return TENON_OK;
   }
 
   int32_t Plan(const sdk::PlanArgs& args, sdk::PlanResult& result, sdk::Error&) {
+    SetOperands(args, roles_, problem_);
     const sdk::Value x = At(args, roles_.x), w = At(args, roles_.weights), y = At(args, roles_.y);
-    problem_.x = List(x.dims()), problem_.weights = List(w.dims()), problem_.y = List(y.dims());
-    problem_.x_type = TypeOf(x.dtype()), problem_.weights_type = TypeOf(w.dtype()), problem_.y_type = TypeOf(y.dtype());
     problem_.x_strides = StridesOf(x), problem_.y_strides = StridesOf(y);
     if (Has(args, roles_.bias)) problem_.bias_type = TypeOf(At(args, roles_.bias).dtype());
     SetThreads(args);
