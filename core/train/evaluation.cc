@@ -33,7 +33,7 @@ Status SumOverRanks(Communicator& ranks, MetricSet* set) {
 
 Result<MetricSet> EvaluateAll(StepRunner& runner, Loader& loader, const LossConfig& loss, const MetricPlan& plan,
                               Communicator* ranks) {
-  MetricSet set(plan.names, plan.classes);
+  MetricSet set(plan.names, plan.classes, plan.ignored);
   TENON_TRY(AddAll(runner, loader, loss, &set));
   if (ranks != nullptr) TENON_TRY(SumOverRanks(*ranks, &set));
   return set;

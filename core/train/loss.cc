@@ -157,6 +157,12 @@ std::int64_t LabelThatCounts(const LossConfig& config) {
   return 0;
 }
 
+std::optional<std::int64_t> IgnoredLabel(const LossConfig& config) {
+  if (const auto* entropy = std::get_if<SoftmaxCrossEntropyConfig>(&config)) return entropy->ignore_index;
+  const auto* likelihood = std::get_if<NllConfig>(&config);
+  return likelihood != nullptr ? likelihood->ignore_index : std::nullopt;
+}
+
 bool CountsLabels(const LossConfig& config) {
   const auto* entropy = std::get_if<SoftmaxCrossEntropyConfig>(&config);
   const auto* likelihood = std::get_if<NllConfig>(&config);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "core/graph/graph.h"
 #include "core/train/run_config.h"
 
@@ -14,6 +17,8 @@ int ClassAxis(const SymShape& output, const SymShape& labels);
 double CountedWeight(const LossConfig& config, const Tensor& labels);
 // A class that counts something in it, where there is one.
 std::int64_t LabelThatCounts(const LossConfig& config);
+// The label that does not count, if there is one.
+std::optional<std::int64_t> IgnoredLabel(const LossConfig& config);
 // Does each label count 1, unless it is ignored?
 bool CountsLabels(const LossConfig& config);
 

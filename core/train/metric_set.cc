@@ -58,7 +58,8 @@ std::string ConfusionMatrix::ToCsv() const {
   return text;
 }
 
-MetricSet::MetricSet(const std::vector<std::string>& names, std::int64_t classes) : names_(names) {
+MetricSet::MetricSet(const std::vector<std::string>& names, std::int64_t classes, std::optional<std::int64_t> ignored)
+    : names_(names), ignored_(ignored) {
   for (const std::string& name : names_) {
     if (const auto k = TopKOf(name)) ks_.push_back(*k);
     wants_matrix_ = wants_matrix_ || name == "f1_macro" || name == "f1_micro" || name == "confusion_matrix";
@@ -87,7 +88,8 @@ Status MetricSet::AddClasses(const Tensor& output, const Tensor& labels) {
   const int axis = ClassAxis(SymShape(output.shape()), SymShape(labels.shape()));
   const std::int64_t classes = output.shape().dim(axis);
   for (const std::int64_t label : labels.values<std::int64_t>()) {
-    TENON_INVALID_IF(label >= classes, "A label is {}; the network has {} classes.", label, classes);
+    TENON_INVALID_IF(label >= classes && label != ignored_, "A label is {}; the network has {} classes.", label,
+                     classes);
   }
   const std::int64_t inner = axis > 1 ? 1 : labels.elements() / std::max<std::int64_t>(1, labels.shape().dim(0));
   if (matrix_.classes != classes) SetClasses(classes);
@@ -95,7 +97,7 @@ Status MetricSet::AddClasses(const Tensor& output, const Tensor& labels) {
     const T* scores = output.data<T>();
     for (std::int64_t i = 0; i < labels.elements(); ++i) {
       const std::int64_t label = labels.data<std::int64_t>()[i];
-      if (label < 0) continue;
+      if (label < 0 || label == ignored_) continue;
       const T* first = scores + i / inner * classes * inner + i % inner;
       const auto score = [&](std::int64_t c) { return static_cast<double>(first[c * inner]); };
       std::int64_t best = 0, ahead = 0;  // how many classes come before the label
@@ -170,9 +172,7 @@ std::map<std::string, double> MetricSet::Values() const {
 namespace {
 
 bool IsLogLikelihood(const LossConfig& loss) {
-  const std::string_view kind = KindOf(loss);
-  return kind.find("softmax_cross_entropy") != std::string_view::npos ||
-         kind.find("negative_log_likelihood") != std::string_view::npos;
+  return std::holds_alternative<SoftmaxCrossEntropyConfig>(loss) || std::holds_alternative<NllConfig>(loss);
 }
 
 Status CheckMetric(const std::string& name, const RunConfig& config, const ValueType& labels, const ValueType& output) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,11 +37,12 @@ struct ConfusionMatrix {
 //   top_K             part whose label is among the K largest outputs
 //   f1_macro, f1_micro, confusion_matrix                   of the predicted classes
 //   mae, mse          mean absolute, mean squared difference of outputs and labels
-// Classes stand on the axis that ClassAxis names; labels below 0 are passed over.
+// Classes stand on the axis that ClassAxis names; labels below 0 and the ignored one are passed over.
 class MetricSet {
  public:
-  // `classes`: of the network's output; 0: as the first batch has.
-  explicit MetricSet(const std::vector<std::string>& names, std::int64_t classes = 0);
+  // `classes`: of the network's output; 0: as the first batch has. `ignored`: a label that does not count.
+  explicit MetricSet(const std::vector<std::string>& names, std::int64_t classes = 0,
+                     std::optional<std::int64_t> ignored = {});
 
   // `weight`: what the batch counts in the loss (CountedWeight).
   Status Add(const StepRunner::Evaluation& result, const Batch& batch, double weight);
@@ -64,6 +66,7 @@ class MetricSet {
 
   std::vector<std::string> names_;
   std::vector<std::int64_t> ks_;  // of the top_K metrics
+  std::optional<std::int64_t> ignored_;
   bool wants_classes_ = false, wants_matrix_ = false, wants_differences_ = false;
   double loss_ = 0, loss_weight_ = 0, absolute_ = 0, squared_ = 0;
   std::int64_t decisions_ = 0, right_ = 0, differences_ = 0;

@@ -75,12 +75,6 @@ Status CheckLengths(const RunConfig& config, const Network& network, const DataS
   return {};
 }
 
-std::optional<std::int64_t> IgnoredLabel(const LossConfig& config) {
-  if (const auto* entropy = std::get_if<SoftmaxCrossEntropyConfig>(&config)) return entropy->ignore_index;
-  const auto* likelihood = std::get_if<NllConfig>(&config);
-  return likelihood != nullptr ? likelihood->ignore_index : std::nullopt;
-}
-
 // What stands as a label behind the end of a short line is a class, or is left out of the loss.
 Status CheckPadding(const RunConfig& config, const DataSource& data, std::int64_t classes) {
   const std::int64_t label = config.data.pad.value_or(PadConfig{}).label;
@@ -167,6 +161,7 @@ Result<RunFacts> CheckRun(const RunConfig& config, const Network& network, const
   TENON_ASSIGN(facts.metrics.names, MetricsOf(config, labels, output));
   if (labels.dtype == DType::kI64 && output.shape.rank() >= 2)
     facts.metrics.classes = output.shape[ClassAxis(output.shape, labels.shape)].value();
+  facts.metrics.ignored = IgnoredLabel(config.loss);
   facts.variables = trial.build.initial;
   return facts;
 }

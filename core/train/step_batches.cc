@@ -26,6 +26,7 @@ Status StepBatches::Read(Loader& loader, std::int64_t count, const LossConfig& l
   for (std::int64_t i = 0; i < count; ++i) {
     TENON_ASSIGN(const Batch* batch, loader.Next());
     if (batch == nullptr) return Error(Code::kInternal, "Epoch {} ends before its last step.", loader.epoch() + 1);
+    last_ = batch;
     samples_ += batch->count;
     samples_of_all_ += batch->count_of_all;
     const double weight = CountedWeight(loss, batch->labels);

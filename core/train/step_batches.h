@@ -26,6 +26,8 @@ class StepBatches {
   Status Read(Loader& loader, std::int64_t count, const LossConfig& loss, bool keep_uncounted = false);
 
   const std::vector<Part>& parts() const { return parts_; }
+  // The last batch of the step, whether it counts or not: the loader's own.
+  const Batch& last() const { return *last_; }
   // The part of that index, or null where its batch was left out.
   const Part* Find(std::int64_t index) const;
   // The batches of the step that count something, by their index: here, and on any rank, of which one has such a batch. `sum`
@@ -38,6 +40,7 @@ class StepBatches {
 
  private:
   std::vector<Part> parts_, uncounted_;
+  const Batch* last_ = nullptr;
   std::int64_t count_ = 0;  // batches read
   std::int64_t samples_ = 0, samples_of_all_ = 0;
   double weight_ = 0;

@@ -66,7 +66,11 @@ Result<double> TrainingRun::TrainBatches() {
   if (ranks_ && !local_) {
     TENON_ASSIGN(weight_, WeightOfAll());
   }
-  if (weight_ == 0) return 0.0;
+  if (weight_ == 0) {
+    // A checkpoint before the first update has all variables too; those of several ranks were made at the start.
+    if (!ranks_) TENON_TRY(runner_->Prepare(batches_.last()));
+    return 0.0;
+  }
   StepPart part;
   part.learning_rate = at_.learning_rate;
   part.step = UpdatesDone();

@@ -135,6 +135,44 @@ TEST(Trainer, SeveralSeedsInOneCommand) {
   EXPECT_EQ(failing.Files(), (std::vector<std::string>{"seed_4"}));
 }
 
+TEST(Trainer, MetricsLeaveOutIgnoredLabels) {
+  const RunCase run(kSections);
+  const ToolResult result = run.Train({"loss={type: nll, ignore_index: 0}", "train.epochs=1",
+                                       "eval.metrics=[loss, perplexity, confusion_matrix]",
+                                       "network={layers: [flatten, {linear: {out: 10}}, {op: {type: LogSoftmax}}]}"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string table = ReadFile(run.output() + "/confusion_matrix.csv");
+  EXPECT_NE(table.find("\n0,0,0,0,0,0,0,0,0,0,0\n"), std::string::npos) << table;
+  EXPECT_LT(run.Summary().at("confusion_matrix").at("samples"), 120);
+  const auto metrics = run.Summary().at("test_metrics");
+  EXPECT_DOUBLE_EQ(metrics.at("perplexity"), std::exp(metrics.at("loss").get<double>()));
+}
+
+// The labels of the first two steps are all ignored.
+TEST(Trainer, ACheckpointBeforeTheFirstUpdateHasAllVariables) {
+  for (const char* mode : {"graph", "pynative"}) {
+    for (const char* accumulate : {"1", "2"}) {
+      const RunCase run(
+          "data: {type: csv, path: rows.csv, batch: 1, shuffle: false}\nnetwork: {layers: [{linear: {out: 2}}]}\n"
+          "loss: {type: softmax_cross_entropy, ignore_index: 0}\noptimizer: {type: adam}\n");
+      testing_support::WriteFile(run.folder() / "rows.csv", "1,2,0\n3,1,0\n2,2,0\n1,1,0\n0,2,1\n1,0,1\n");
+      const std::vector<std::string> settings = {"mode=" + std::string(mode), "train.epochs=1", "checkpoint.steps=1",
+                                                 "train.accumulate=" + std::string(accumulate), "train.ema=0.5"};
+      ASSERT_EQ(run.Train(settings).exit_code, 0);
+      const std::string end = run.Checkpoint(std::string("1_") + (accumulate[0] == '1' ? "6" : "3"));
+      ASSERT_FALSE(end.empty());
+      const std::string first = run.folder() / "first.ckpt";
+      std::vector<std::string> one = settings;
+      one.push_back("train.steps=1");
+      ASSERT_EQ(run.Train(one).exit_code, 0);
+      testing_support::WriteFile(first, run.Checkpoint("1_1"));
+      const ToolResult resumed = run.Train(settings, {"--resume", first});
+      ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+      EXPECT_TRUE(run.Checkpoint(std::string("1_") + (accumulate[0] == '1' ? "6" : "3")) == end) << mode;
+    }
+  }
+}
+
 TEST(Trainer, TooManyThreadsPointAtTheirKey) {
   const RunCase run(std::string(kSections) + "threads: 4000\n");
   const ToolResult result = run.Train();

@@ -55,6 +55,17 @@ TEST(MetricSet, WeighsLossesByWhatBatchesCount) {
   EXPECT_DOUBLE_EQ(set.Values().at("loss"), 0.875);
 }
 
+// Class 1 does not count: three of the six samples are left, predicted 0, 2 and 2 against 0, 2 and 0.
+TEST(MetricSet, LeavesOutTheIgnoredLabel) {
+  const Classes classes;
+  MetricSet set({"accuracy", "top_2", "f1_macro", "confusion_matrix"}, 3, 1);
+  ASSERT_TRUE(set.Add(classes.result(), classes.batch, 3).ok());
+  EXPECT_DOUBLE_EQ(set.Values().at("accuracy"), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(set.Values().at("top_2"), 2.0 / 3);
+  EXPECT_DOUBLE_EQ(set.Values().at("f1_macro"), 2.0 / 3);
+  EXPECT_EQ(set.matrix().ToCsv(), "label,0,1,2\n0,1,0,1\n1,0,0,0\n2,0,0,1\n");
+}
+
 TEST(MetricSet, F1AndConfusionMatrix) {
   const auto values = Measure({"f1_macro", "f1_micro"});
   EXPECT_NEAR(values.at("f1_macro"), (0.5 + 0.8 + 2.0 / 3) / 3, 1e-12);
