@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/fnv.h"
 #include "core/data/cifar_reader.h"
 #include "core/data/csv_reader.h"
 #include "core/data/idx_reader.h"
@@ -310,6 +311,22 @@ bool DataSource::pads() const {
   return std::any_of(train_.rows->begin(), train_.rows->end(), [&](std::int64_t row) {
     return !std::binary_search(buckets.begin(), buckets.end(), dataset.Length(row));
   });
+}
+
+Result<std::uint64_t> DataSource::Checksum() const {
+  constexpr std::size_t kRows = 64;
+  const Dataset& dataset = *train_.data.dataset;
+  std::vector<std::int64_t> some;
+  for (std::size_t i = 0; i < std::min(kRows, train_.rows->size()); ++i)
+    some.push_back((*train_.rows)[i * train_.rows->size() / std::min(kRows, train_.rows->size())]);
+  const auto room = [&some](std::int64_t bytes) {
+    return std::string(some.size() * static_cast<std::size_t>(bytes), 0);
+  };
+  std::string labels = room(dataset.layout().label_bytes()), samples;
+  const bool decoded = train_.data.pictures != nullptr && dataset.resident() == nullptr;
+  if (!decoded) samples = room(dataset.layout().sample_bytes());
+  TENON_TRY(dataset.ReadBatch(some, decoded ? nullptr : samples.data(), labels.data()));
+  return Fnv(samples, Fnv(labels));
 }
 
 Status DataSource::CheckClasses(std::int64_t classes) const {

@@ -47,6 +47,10 @@ class DataSource {
   // One line for the log: source, samples, shapes, classes, parts, whether transformed samples are kept in memory.
   const std::string& description() const { return description_; }
 
+  // Of the labels and, where they need not be decoded, the samples of some rows of the training part, spread over it: what
+  // has another one is not the same data.
+  Result<std::uint64_t> Checksum() const;
+
   // Of a text, else null. A run keeps it, so that later runs number characters the same way.
   const Vocabulary* vocabulary() const { return vocabulary_.get(); }
 

@@ -37,13 +37,31 @@ std::string KeysOfResult(const RunConfig& config) {
   return KeyLines(RunConfigTree(same));
 }
 
-Result<std::unique_ptr<RunRanks>> RunRanks::Join(const Rank& rank, const RunConfig& config, exec::Runtime& runtime,
-                                                 const JoinFn& join) {
+// Hosts may have different files under one path.
+Result<std::string> KeysOfData(const DataSource& data) {
+  const SampleLayout layout = data.layout();
+  TENON_ASSIGN(const std::uint64_t checksum, data.Checksum());
+  std::string text;
+  const auto add = [&text](const char* what, const auto& value) {
+    text += fmt::format("{} of data: {}\n", what, value);
+  };
+  add("training samples", data.train_size());
+  add("validation samples", data.validation_size());
+  add("test samples", data.test_size());
+  add("classes", data.classes());
+  add("sample shape", fmt::format("{}{}", NameOf(layout.dtype), layout.shape));
+  add("checksum", fmt::format("{:016x}", checksum));
+  return text;
+}
+
+Result<std::unique_ptr<RunRanks>> RunRanks::Join(const Rank& rank, const RunConfig& config, const DataSource& data,
+                                                 exec::Runtime& runtime, const JoinFn& join) {
   std::unique_ptr<RunRanks> ranks(new RunRanks(rank));
   auto plugin = FindCollective(runtime.registry(), config.parallel.comm);
   if (!plugin.ok()) return std::move(plugin).status().At(PlaceOf(config.source, "parallel.comm").ToString());
   Handshake handshake;
-  handshake.config = KeysOfResult(config);
+  TENON_ASSIGN(const std::string of_data, KeysOfData(data));
+  handshake.config = KeysOfResult(config) + of_data;
   handshake.plugins = fmt::format("{} {} (ABI {})", plugin->id, plugin->version, plugin->abi);
   TENON_ASSIGN_WHILE(ranks->rendezvous_, join(rank, handshake), "joining the {} processes of the run as rank {}",
                      rank.size, rank.rank);

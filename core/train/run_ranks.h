@@ -8,6 +8,7 @@
 
 #include "core/comm/communicator.h"
 #include "core/comm/rendezvous.h"
+#include "core/data/open_data.h"
 #include "core/exec/gradient_exchange.h"
 #include "core/exec/power_sgd.h"
 #include "core/exec/runtime.h"
@@ -23,9 +24,9 @@ using JoinFn = std::function<Result<std::unique_ptr<Rendezvous>>(const Rank&, co
 // cause and end: pending operations at once, the rest with their next one. Must not outlive the runtime. One thread.
 class RunRanks {
  public:
-  // Meets the others, compares configuration and plugins with them, and connects the collectives.
-  static Result<std::unique_ptr<RunRanks>> Join(const Rank& rank, const RunConfig& config, exec::Runtime& runtime,
-                                                const JoinFn& join);
+  // Meets the others, compares configuration, data and plugins with them, and connects the collectives.
+  static Result<std::unique_ptr<RunRanks>> Join(const Rank& rank, const RunConfig& config, const DataSource& data,
+                                                exec::Runtime& runtime, const JoinFn& join);
   ~RunRanks();
   RunRanks(const RunRanks&) = delete;
   RunRanks& operator=(const RunRanks&) = delete;

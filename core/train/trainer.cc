@@ -163,7 +163,7 @@ Status TrainingRun::OpenDevice() {
 Status TrainingRun::JoinRanks() {
   if (rank_->size == 1) return {};
   progress_.Line(fmt::format("{}", Describe(*rank_)));
-  TENON_ASSIGN(ranks_, RunRanks::Join(*rank_, config_, *runtime_, options_.join));
+  TENON_ASSIGN(ranks_, RunRanks::Join(*rank_, config_, *data_, *runtime_, options_.join));
   watch_.emplace(*ranks_, config_.parallel.straggler_every);
   if (config_.parallel.sync.every > 1) local_.emplace(config_.parallel.sync.every);
   return {};

@@ -1,6 +1,7 @@
 // Several processes that train one network: they learn what one process learns whose batch is all of theirs, whatever the
 // engine, the device, the plugin of the collectives and the numbers of batches; and they end together. Expected values are
 // those of the run of one process.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -246,6 +247,34 @@ TEST(DataParallel, RanksWithDifferentFilesAreRefused) {
   for (const ToolResult& result : {first.Wait(), second.Wait()}) {
     EXPECT_NE(result.exit_code, 0);
     EXPECT_NE(result.err.find("config"), std::string::npos) << result.err;
+  }
+}
+
+// As hosts may have: the same run file, and other rows under the same path.
+TEST(DataParallel, RanksWithDifferentDataAreRefused) {
+  const std::string rows = "1,2,0\n3,4,1\n5,6,0\n7,8,1\n";
+  const struct {
+    std::string rows, error;
+  } others[] = {{rows + "9,9,1\n", "'training samples of data' is "},
+                {"1,2,0\n3,4,1\n5,6,0\n7,9,1\n", "'checksum of data' is "}};
+  for (const auto& other : others) {
+    std::vector<std::unique_ptr<RunCase>> runs;
+    std::vector<std::unique_ptr<testing_support::ToolProcess>> ranks;
+    const std::string port = std::to_string(testing_support::FreePort());
+    for (int rank = 0; rank < 2; ++rank) {
+      runs.push_back(
+          std::make_unique<RunCase>("data: {type: csv, path: rows.csv, batch: 2}\n"
+                                    "network: {layers: [{linear: {out: 2}}]}\noptimizer: {lr: 0.1}\n"));
+      testing_support::WriteFile(runs.back()->folder() / "rows.csv", rank == 0 ? rows : other.rows);
+      ranks.push_back(std::make_unique<testing_support::ToolProcess>(
+          runs.back()->Words(), Names{fmt::format("RANK={}", rank), fmt::format("LOCAL_RANK={}", rank), "WORLD_SIZE=2",
+                                      "LOCAL_WORLD_SIZE=2", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port}));
+    }
+    for (auto& rank : ranks) {
+      const ToolResult result = rank->Wait();
+      EXPECT_EQ(result.exit_code, 2) << result.err;
+      EXPECT_NE(result.err.find(other.error), std::string::npos) << result.err;
+    }
   }
 }
 
