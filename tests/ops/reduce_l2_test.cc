@@ -52,18 +52,27 @@ TEST(ReduceL2, OfNothingAndNaN) {
   CheckCase({.op = "ReduceL2", .inputs = {F32({2}, {nan, 1})}, .expect = {F32({1}, {nan})}, .gradient = {-1}});
 }
 
-// torch.linalg.vector_norm gives 0 at 0.
-TEST(ReduceL2, HasNoGradientAtZero) {
+// Of the operands x with the norm y, where y has the gradient 3.
+void CheckGradient(const Tensor& norm, const Tensor& operands, const Tensor& expect) {
   EagerGradBuilder builder;
-  const Value x = builder.Constant(F32({2}, {0, 0})), y = builder.Constant(F32({1}, {0}));
-  const Value dy = builder.Constant(F32({1}, {3}));
+  const Value x = builder.Constant(operands), y = builder.Constant(norm);
+  const Value dy = builder.Constant(Cast(F32({1}, {3}), norm.dtype()));
   const OpDef* def = BuiltinOps().Find("", "ReduceL2").value();
   Attributes attrs;
   ASSERT_TRUE(def->Complete(attrs).ok());
   Value gradient;
   GradArgs args{attrs, std::span(&x, 1), std::span(&y, 1), std::span(&dy, 1), {true}, std::span(&gradient, 1)};
   ASSERT_TRUE(def->gradient()(builder, args).ok());
-  ExpectNear(builder.tensor(gradient), F32({2}, {0, 0}), 0, "gradient at 0");
+  ExpectNear(Cast(builder.tensor(gradient), DType::kF32), expect, 0, "gradient");
+}
+
+// torch.linalg.vector_norm gives 0 at 0.
+TEST(ReduceL2, HasNoGradientAtZero) { CheckGradient(F32({1}, {0}), F32({2}, {0, 0}), F32({2}, {0, 0})); }
+
+// dX = dY X / Y, where X / Y is at most 1 however small both are: the smallest number of float16.
+TEST(ReduceL2, GradientOfSmallNumbersDoesNotOverflow) {
+  const double smallest = 0x1p-24;
+  CheckGradient(Cast(F32({1}, {smallest}), DType::kF16), Cast(F32({2}, {smallest, 0}), DType::kF16), F32({2}, {3, 0}));
 }
 
 }  // namespace

@@ -28,9 +28,8 @@ Status Norm(const ReferenceArgs& args, const std::vector<int>& axes) {
 Status Gradient(GradBuilder& b, GradArgs& args) {
   if (!args.wants(0)) return {};
   const Value y = KeptForm(b, args, args.outputs[0]), dy = KeptForm(b, args, args.output_grads[0]);
-  const Value zero = b.ScalarLike(y, 0);
-  const Value scale = b.Op("Where", {b.Op("Equal", {y, zero}), zero, b.Div(dy, y)});
-  args.input_grads[0] = b.Mul(args.inputs[0], scale);
+  const Value divisor = b.Op("Where", {b.Op("Equal", {y, b.ScalarLike(y, 0)}), b.ScalarLike(y, 1), y});
+  args.input_grads[0] = b.Mul(dy, b.Div(args.inputs[0], divisor));
   return {};
 }
 
