@@ -103,6 +103,20 @@ TEST(Ranks, UnreadableSamplesAreThoseOfTheRun) {
   }
 }
 
+// The ranks meet once for all seeds.
+TEST(Ranks, RepeatWithOtherSeeds) {
+  const RunCase run(kSections), alone(kSections);
+  const std::vector<ToolResult> results = TrainOnRanks(run, 2, {"data.batch=4"}, {"--repeat-seeds", "3,1"});
+  ExpectDone(results);
+  ASSERT_EQ(alone.Train({}, {"--repeat-seeds", "3,1"}).exit_code, 0);
+  for (const char* seed : {"seed_3", "seed_1"}) {
+    const auto losses = LoggedNumbers(run.output() + "/" + seed, {"loss"});
+    testing_support::ExpectClose(losses, LoggedNumbers(alone.output() + "/" + seed, {"loss"}), 1e-5);
+    EXPECT_TRUE(std::filesystem::exists(run.output() + "/" + seed + "/rank_1/summary.json"));
+  }
+  for (const ToolResult& result : results) EXPECT_NE(result.out.find("over 2 seeds: mean"), std::string::npos);
+}
+
 TEST(Ranks, AnEvaluationCountsTheSame) {
   const RunCase one(kSections);
   ASSERT_EQ(one.Train({"data.batch=24"}).exit_code, 0);

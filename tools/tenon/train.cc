@@ -8,6 +8,7 @@
 
 #include "core/base/number.h"
 #include "core/base/text.h"
+#include "core/comm/run_series.h"
 #include "core/train/restart.h"
 #include "core/train/trainer.h"
 #include "tools/cli/cli.h"
@@ -77,6 +78,8 @@ int RunSeeds(TrainerOptions options, const std::vector<std::int64_t>& seeds) {
   const std::vector<std::string> command = options.command;
   const std::string profile = options.profile;
   std::map<std::string, std::vector<double>> values;  // by metric
+  RunSeries series(options.join);
+  options.join = [&series](const Rank& rank, const Handshake& handshake) { return series.Next(rank, handshake); };
   for (const std::int64_t seed : seeds) {
     options.config.seed = seed;
     options.config.output.resolved = base / fmt::format("seed_{}", seed);
