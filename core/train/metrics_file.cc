@@ -19,22 +19,26 @@ std::optional<std::int64_t> StepOf(std::string_view line) {
   return step->get<std::int64_t>();
 }
 
-// Keeps the lines up to `step`.
-Status DropLater(const std::string& path, std::int64_t step) {
-  std::string kept;
+// Keeps the lines up to `step`; the last of them.
+Result<std::string> DropLater(const std::string& path, std::int64_t step) {
+  std::string kept, last;
   {
     Result<MappedFile> file = MappedFile::Open(path);
-    if (file.status().code() == Code::kNotFound) return {};
+    if (file.status().code() == Code::kNotFound) return last;
     if (!file.ok()) return std::move(file).status();
     std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
     for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
       const std::optional<std::int64_t> at = StepOf(text.substr(0, end));
-      if (at && *at <= step) kept.append(text.substr(0, end + 1));
+      if (at && *at <= step) {
+        last = text.substr(0, end + 1);
+        kept.append(last);
+      }
       text.remove_prefix(end + 1);
     }
-    if (kept.size() == file->bytes().size()) return {};
+    if (kept.size() == file->bytes().size()) return last;
   }
-  return WriteFileAtomically(path, kept);
+  TENON_TRY(WriteFileAtomically(path, kept));
+  return last;
 }
 
 }  // namespace
@@ -54,7 +58,9 @@ void AppendJsonNumber(std::string* out, double value) {
 
 Result<MetricsFile> MetricsFile::Open(const std::string& path, std::optional<std::int64_t> resume_step) {
   MetricsFile file;
-  if (resume_step) TENON_TRY_WHILE(DropLater(path, *resume_step), "continuing '{}'", path);
+  if (resume_step) {
+    TENON_ASSIGN_WHILE(file.last_kept_, DropLater(path, *resume_step), "continuing '{}'", path);
+  }
   TENON_ASSIGN(file.file_, AppendFile::Open(path, !resume_step));
   file.line_.reserve(1024);
   return file;
@@ -74,6 +80,7 @@ void MetricsFile::Add(std::string_view name, double value) {
 
 Status MetricsFile::End() {
   line_.append("}\n");
+  if (line_ == last_kept_) return {};
   return file_.Append(line_);
 }
 

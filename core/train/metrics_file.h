@@ -21,7 +21,8 @@ struct Metric {
 class MetricsFile {
  public:
   // Without `resume_step` an existing file is emptied. With it the file goes on: lines of later steps and a line cut by
-  // a sudden end are dropped, since the resumed run writes them again.
+  // a sudden end are dropped, since the resumed run writes them again. An evaluation that is its last line, repeated by a
+  // run that had ended, is not written twice.
   static Result<MetricsFile> Open(const std::string& path, std::optional<std::int64_t> resume_step = std::nullopt);
 
   MetricsFile() = default;  // writes nothing
@@ -39,7 +40,7 @@ class MetricsFile {
   Status End();
 
   AppendFile file_;
-  std::string line_;
+  std::string line_, last_kept_;
 };
 
 // Adds `value` as JSON: the shortest text that gives the same float or double again, or null when it is not finite.

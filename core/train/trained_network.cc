@@ -31,7 +31,10 @@ Result<TrainedNetwork::Forward> TrainedNetwork::AddForward(graph::Graph& graph, 
   Forward forward;
   forward.output = build.output;
   forward.precision = PrecisionOf(config_.amp, build.exact_layers);
+  const graph::NodeId first_of_loss = graph.num_nodes();
   TENON_ASSIGN(forward.loss, AddLoss(config_.loss, graph, build.output, labels));
+  for (graph::NodeId id = first_of_loss; id < graph.num_nodes(); ++id)
+    forward.precision.keep.push_back(graph.node(id).name);
   TENON_ASSIGN(plan_, PlanParameters(config_, graph, build.parameters));
   forward.trained = plan_.Trained(graph, build.parameters);
   for (const auto& initial : build.initial) of_network_.insert(initial.first);

@@ -65,10 +65,11 @@ constexpr const char* kNorms =
     "{linear: {out: 64}}, layer_norm, {linear: {out: 10}}]";
 constexpr const char* kNoFusions = "passes: {disabled: [fuse_before_autodiff, fuse_after_autodiff]}\n";
 
-RunConfig Config(const char* network, const std::string& amp, RunMode mode, bool fused = true) {
+RunConfig Config(const char* network, const std::string& amp, RunMode mode, bool fused = true, bool one_hot = false) {
   std::string text =
       "name: test\ndata: {type: synthetic, samples: 32, classes: 10, batch: 32, image: {shape: [3, 8, 8]}}\n"
       "optimizer: {type: sgd, lr: 0.1, momentum: 0.9}\n";
+  if (one_hot) text.insert(text.find("batch:"), "transforms: [one_hot], ");
   text += std::string("network: {layers: ") + network + "}\n";
   if (!amp.empty()) text += "amp: " + amp + "\n";
   if (network == kProducts || !fused) text += kNoFusions;
@@ -92,6 +93,17 @@ TEST_P(MixedPrecision, ModesAgreeBitForBitWithTheSameKernels) {
     EXPECT_EQ(entry.second.dtype(), DType::kF32) << entry.first;
     const Tensor& other = eager->parameters.at(entry.first);
     EXPECT_EQ(std::memcmp(entry.second.raw(), other.raw(), static_cast<std::size_t>(other.bytes())), 0) << entry.first;
+  }
+}
+
+// Against labels that are shares of classes the loss is made of several operators.
+TEST_P(MixedPrecision, ALossOfSharesStaysInFloat32) {
+  const auto classes = RunSteps(Config(kProducts, GetParam(), RunMode::kGraph), 1);
+  ASSERT_TRUE(classes.ok()) << classes.status().ToString();
+  for (const RunMode mode : {RunMode::kGraph, RunMode::kPynative}) {
+    const auto shares = RunSteps(Config(kProducts, GetParam(), mode, false, true), 1);
+    ASSERT_TRUE(shares.ok()) << shares.status().ToString();
+    EXPECT_NEAR(shares->losses[0], classes->losses[0], 1e-6 * classes->losses[0]);
   }
 }
 

@@ -43,6 +43,10 @@ TEST(MetricsFile, AResumedRunGoesOn) {
   ASSERT_TRUE(file.ok());
   ASSERT_TRUE(file->WriteEvaluation(3, 1, {}).ok());
   EXPECT_EQ(ReadFile(path), "{\"step\": 1, \"epoch\": 1}\n{\"step\": 2, \"epoch\": 1}\n{\"step\": 3, \"epoch\": 1}\n");
+  auto again = MetricsFile::Open(path, 3);
+  ASSERT_TRUE(again.ok());
+  ASSERT_TRUE(again->WriteEvaluation(3, 1, {}).ok());
+  EXPECT_EQ(ReadFile(path), "{\"step\": 1, \"epoch\": 1}\n{\"step\": 2, \"epoch\": 1}\n{\"step\": 3, \"epoch\": 1}\n");
   EXPECT_TRUE(MetricsFile::Open(folder / "new.jsonl", 2).ok());
   EXPECT_FALSE(MetricsFile::Open(folder / "no/folder.jsonl").ok());
 }
