@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/fnv.h"
+#include "core/base/log.h"
 #include "core/comm/rendezvous.h"
 #include "core/device/device.h"
 #include "core/platform/process.h"
@@ -130,19 +131,41 @@ Communicator::~Communicator() {
   if (comm_ != nullptr) CallAbi(kCollectiveInterface, "comm_destroy", plugin_.table->comm_destroy, comm_);
 }
 
-// The plugin ends what takes too long. This looks after a plugin that does not.
+// The plugin ends what takes too long. This looks after a plugin that does not, and tells of long waits.
 void Communicator::Watch() {
+  const std::int64_t limit = static_cast<std::int64_t>(options_.timeout_ns) + kGraceNs;
+  const auto notice = static_cast<std::int64_t>(options_.notice_ns);
+  std::int64_t told_of = 0, next = 0;  // the wait that was told of, and when it is again
   std::unique_lock<std::mutex> lock(mutex_);
   while (!closing_) {
     changed_.wait_for(lock, kWatchPeriod);
-    const std::int64_t since = waiting_since_ns_.load(std::memory_order_acquire);
-    const std::int64_t limit = static_cast<std::int64_t>(options_.timeout_ns) + kGraceNs;
-    if (closing_ || since == 0 || MonotonicNs() - since < limit) continue;
+    const std::int64_t since = waiting_since_ns_.load(std::memory_order_acquire), now = MonotonicNs();
+    if (closing_ || since == 0) continue;
+    if (std::exchange(told_of, since) != since) next = since + notice;
+    if (now >= next) {
+      next = now + notice;
+      SayWaiting(now - since);
+    }
+    if (now - since < limit) continue;
     lock.unlock();
     Abort(Error(Code::kDeadlineExceeded, "An operation of communicator '{}' did not end within {} s.", options_.name,
                 limit / 1'000'000'000));
     lock.lock();
   }
+}
+
+void Communicator::SayWaiting(std::int64_t waited_ns) const {
+  tenon_comm_progress progress = TENON_INIT(tenon_comm_progress);
+  progress.waiting_for = -1;
+  tenon_error error;
+  const std::int32_t code =
+      CallAbi(kCollectiveInterface, "progress", plugin_.table->progress, comm_, &progress, &error);
+  const bool known = code == TENON_OK && progress.waiting_for >= 0;
+  TENON_LOG(kWarning, "comm",
+            "Rank {} has waited {:.4g} s for {} in communicator '{}'. Usually a rank is slow or stopped, not the "
+            "network: look at its log.",
+            options_.rank.rank, static_cast<double>(waited_ns) / 1e9,
+            known ? fmt::format("rank {}", progress.waiting_for) : "another rank", options_.name);
 }
 
 void Communicator::Abort(const Status& cause) {

@@ -39,12 +39,13 @@ enum class Reduction : std::uint32_t {
 };
 
 struct CommunicatorOptions {
-  std::string name = "world";       // equal on all ranks, unique in the run
-  Rank rank;                        // of this process; local_rank and local_size among all ranks of an equal node_name
-  KeyValueStore* store = nullptr;   // outlives the communicator
-  Device* device = nullptr;         // whose addresses operations get, outlives the communicator; null: host memory
-  std::uint64_t timeout_ns = 0;     // of joining and of each operation; 0: what the plugin itself sets
-  std::function<Status()> failure;  // of the run, asked while joining waits for other ranks, which it ends
+  std::string name = "world";      // equal on all ranks, unique in the run
+  Rank rank;                       // of this process; local_rank and local_size among all ranks of an equal node_name
+  KeyValueStore* store = nullptr;  // outlives the communicator
+  Device* device = nullptr;        // whose addresses operations get, outlives the communicator; null: host memory
+  std::uint64_t timeout_ns = 0;    // of joining and of each operation; 0: what the plugin itself sets
+  std::uint64_t notice_ns = 60'000'000'000;  // of waiting, until the log says for whom, and again after as long
+  std::function<Status()> failure;           // of the run, asked while joining waits for other ranks, which it ends
 };
 
 // For communicators of a rank in a run that it has joined: with the run's store, its failures, and the place of the rank among
@@ -162,6 +163,7 @@ class Communicator {
   std::string NameOf(const Operation& operation) const;
   Status Explain(const Operation& operation) const;
   void Watch();
+  void SayWaiting(std::int64_t waited_ns) const;
 
   const CollectivePlugin plugin_;
   const CommunicatorOptions options_;

@@ -32,6 +32,8 @@ bool CompletionQueue::Complete(tenon_token* token, std::int32_t code, std::strin
   token->completed_ns = MonotonicNs();
   token->text_size = static_cast<std::uint32_t>(std::min(text.size(), sizeof(token->text)));
   if (token->text_size > 0) std::memcpy(token->text, text.data(), token->text_size);
+  constexpr std::string_view kCut = " ...";
+  if (text.size() > sizeof(token->text)) kCut.copy(token->text + sizeof(token->text) - kCut.size(), kCut.size());
   // Whoever sees 2 sees the result; in between, 3 keeps others from completing it as well.
   token->state.store(2, std::memory_order_release);
   CompletionQueue* queue = token->queue;

@@ -22,7 +22,7 @@ struct tenon_token {
   std::int32_t code = 0;
   std::uint32_t text_size = 0;
   std::int64_t completed_ns = 0;  // MonotonicNs
-  char text[200];
+  char text[1000];                // what does not fit is cut, and ends in dots
 
   std::string_view message() const { return {text, text_size}; }
 };

@@ -15,7 +15,8 @@
 namespace tenon::testing_support {
 
 struct RankThreadsOptions {
-  std::uint64_t timeout_ns = 20'000'000'000;                               // of each operation
+  std::uint64_t timeout_ns = 20'000'000'000;  // of each operation
+  std::uint64_t notice_ns = 60'000'000'000;
   std::function<void(CollectivePlugin&)> edit = [](CollectivePlugin&) {};  // of each rank's plugin, before it is used
 };
 
@@ -42,6 +43,7 @@ inline void RunOnRanks(std::uint32_t size, const std::function<void(Communicator
       options.rank.size = options.rank.local_size = size;
       options.store = &store;
       options.timeout_ns = given.timeout_ns;
+      options.notice_ns = given.notice_ns;
       auto made = Communicator::Make(plugins[rank], options);
       ASSERT_TRUE(made.ok()) << made.status().ToString();
       body(**made);

@@ -214,6 +214,23 @@ TEST_F(World, ATimeOutSaysThatARankWasSlow) {
       kSecond / 5);
 }
 
+TEST_F(World, ALongWaitSaysForWhom) {
+  testing_support::RankThreadsOptions options;
+  options.notice_ns = kSecond / 5;
+  testing::internal::CaptureStderr();
+  testing_support::RunOnRanks(
+      2,
+      [](Communicator& comm) {
+        if (comm.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(600));
+        Check(comm.Barrier());
+      },
+      options);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("warning: Rank 0 has waited 0."), std::string::npos) << said;
+  EXPECT_NE(said.find(" s for rank 1 in communicator 'world'."), std::string::npos) << said;
+  EXPECT_EQ(said.find("Rank 1 has waited"), std::string::npos) << said;
+}
+
 // Joins as one of two ranks, of which the other does not come.
 Status JoinAlone(std::uint64_t timeout_ns, std::function<Status()> failure = {}) {
   MemoryStore store;

@@ -194,6 +194,18 @@ TEST(HostServices, CompletionsArriveOnceEach) {
   EXPECT_EQ(queue.Poll(), nullptr);
 }
 
+TEST(HostServices, LongReasonsOfCompletionsAreCutVisibly) {
+  CompletionQueue queue;
+  for (const std::size_t length : {1000U, 1001U}) {
+    tenon_token* token = queue.Start(nullptr);
+    ASSERT_TRUE(CompletionQueue::Complete(token, 1, std::string(length, 'x')));
+    const std::string text(queue.Wait()->message());
+    EXPECT_EQ(text.size(), 1000U);
+    EXPECT_EQ(text.substr(995), length == 1000 ? "xxxxx" : "x ...");
+    queue.Recycle(token);
+  }
+}
+
 class OneValue : public KeyValueStore {
  public:
   Result<std::string> Get(std::string_view key, std::uint64_t) override {
