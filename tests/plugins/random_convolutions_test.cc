@@ -168,6 +168,9 @@ TEST_P(RandomConvolutions, AgreeWhereALibraryWasWrong) {
       // Gradient of w: steps through the depth, over both of its ends.
       {{2, 6, 3, 9, 6}, {3, 6, 3, 3, 3}, {2, 2, 1}, {1, 1, 1}, {1, 0, 1, 1, 1, 1}},
       {{3, 3, 7, 8, 7}, {6, 1, 7, 7, 7}, {2, 1, 4}, {1, 1, 2}, {3, 3, 6, 2, 3, 6}, 3},
+      // Gradient of w in bf16: windows deeper than the volume (oneDNN 3.2).
+      {{5, 1, 4, 5, 6}, {2, 1, 5, 1, 5}, {1, 1, 1}, {1, 1, 1}, {2, 0, 2, 2, 0, 2}},
+      {{8, 9, 3, 1, 4}, {8, 9, 4, 1, 1}, {1, 2, 1}, {1, 1, 2}, {1, 0, 0, 1, 0, 0}},
       // Gradient of w: a part of the window beside the volume.
       {{5, 7, 2, 3, 4}, {24, 7, 7, 1, 7}, {1, 1, 1}, {1, 1, 1}, {6, 0, 0, 3, 0, 3}},
       {{1, 6, 2, 7, 11}, {2, 3, 7, 7, 7}, {1, 1, 1}, {1, 1, 1}, {6, 0, 1, 3, 0, 3}, 2},
