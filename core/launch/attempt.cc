@@ -131,6 +131,11 @@ Result<AttemptResult> Attempt::Run() {
     return started;
   }
   if (!plan_.options.join) {
+    if (plan_.serves && plan_.one_node()) {
+      std::vector<pid_t> processes;
+      for (const WorkerState& worker : workers_) processes.push_back(worker.process);
+      scheduler_.TellWorkers(processes);
+    }
     result_.good = true;
     return std::move(result_);
   }

@@ -32,6 +32,14 @@ int OpenSignals() {
   return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+// Of several calls on one machine that do not say which node they are, each would serve.
+Result<HeldPort> TakePort(const LaunchPlan& plan, std::uint16_t port) {
+  Result<HeldPort> held = HeldPort::Take(port);
+  if (held.ok() || !plan.asks_for_ranks) return held;
+  return Error(held.status().code(), "{} If the scheduler of this job has it, give each call its --node_rank.",
+               held.status().message());
+}
+
 // Starts the job as often as it takes, at most 1 + max_restarts times.
 Result<int> Supervise(const LaunchPlan& plan, JobFacts facts) {
   const int signals = OpenSignals();
@@ -58,7 +66,7 @@ Result<int> Launch(const LaunchOptions& options) {
   facts.started = std::time(nullptr);
   HeldPort held;
   if (plan.serves) {
-    TENON_ASSIGN(held, HeldPort::Take(facts.port));
+    TENON_ASSIGN(held, TakePort(plan, facts.port));
     facts.port = held.port();
     facts.job = GetEnv("TENON_JOB_ID").value_or(RandomJob());
   } else {

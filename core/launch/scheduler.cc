@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -108,6 +110,10 @@ class Process {
       if (absent_ && !complete_ && !told && server.AnyonePresent())
         server.AbortRank(*absent_, "ended with exit code 0 before all ranks had met");
       if (all_left) break;
+      if (Deserted() && !server.AnyonePresent()) {
+        options_.serve.log(LogLevel::kInfo, "All workers have ended, and none is waiting here.");
+        break;
+      }
       if (done_ && !told && !server.AnyonePresent()) break;
       // A failed run needs it no longer than its ranks take to hear of it; some may still be about to come.
       const bool watched = options_.attended && !done_;
@@ -115,8 +121,16 @@ class Process {
     }
   }
 
+  // Of a job that nobody watches: have all workers ended that the launcher named?
+  bool Deserted() {
+    if (options_.attended || workers_.empty()) return false;
+    return std::all_of(workers_.begin(), workers_.end(), [](int worker) {
+      pollfd watched{worker, POLLIN, 0};
+      return worker < 0 || poll(&watched, 1, 0) == 1;
+    });
+  }
+
   void Listen(rendezvous::Server& server) {
-    if (!options_.attended) return;
     std::vector<std::string> lines;
     ReadLines(in_, buffer_, lines);
     for (const std::string& line : lines) {
@@ -124,7 +138,9 @@ class Process {
       const std::size_t space = line.find(' ');
       const char* begin = line.data() + std::min(space, line.size() - 1) + 1;
       const auto end = std::from_chars(begin, line.data() + line.size(), number);
-      if (line == "done") {
+      if (line.rfind("worker", 0) == 0 && end.ec == std::errc()) {
+        workers_.push_back(static_cast<int>(syscall(SYS_pidfd_open, number, 0)));
+      } else if (line == "done") {
         done_ = true;
       } else if (line.rfind("absent", 0) == 0 && end.ec == std::errc()) {
         absent_ = absent_.value_or(number);
@@ -136,6 +152,7 @@ class Process {
 
   Scheduler::Options options_;
   int in_, out_;
+  std::vector<int> workers_;  // descriptors of their processes; below 0: gone before
   std::string buffer_;
   bool done_ = false, complete_ = false;
   std::optional<std::uint32_t> absent_;  // the first rank that ended well, before all had met if they have not by then
@@ -221,6 +238,10 @@ void Scheduler::TellLost(std::uint32_t rank, const std::string& what_happened) {
 }
 
 void Scheduler::TellAbsent(std::uint32_t rank) { Send(fmt::format("absent {}\n", rank)); }
+
+void Scheduler::TellWorkers(const std::vector<pid_t>& processes) {
+  for (const pid_t process : processes) Send(fmt::format("worker {}\n", process));
+}
 
 void Scheduler::TellDone() { Send("done\n"); }
 

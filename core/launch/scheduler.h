@@ -43,6 +43,8 @@ class Scheduler {
   void TellLost(std::uint32_t rank, const std::string& what_happened);
   // The process of a rank has ended with exit code 0. When ranks wait to meet it, the run has failed: it will not come.
   void TellAbsent(std::uint32_t rank);
+  // To one that nobody watches: when these have ended, nobody needs it.
+  void TellWorkers(const std::vector<pid_t>& processes);
   // All workers of this node have ended: the process ends when no other node needs it.
   void TellDone();
 

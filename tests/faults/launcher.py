@@ -97,6 +97,10 @@ def port_taken(scene):
         expect(job.end(1) != 0, "exit code 0")
         job.expect_on_screen(f"Port {port} of --master_port is taken by another program. No worker was started.")
         expect("Start worker process" not in job.text(), "a worker was started")
+        # A second node on the same machine that does not say that it is the second.
+        job = scene.msrun(4, flags=[f"--master_port={port}"], local=2, name="unnumbered", env=ONE_MACHINE)
+        expect(job.end(1) == 3, f"exit code {job.process.returncode}")
+        job.expect_on_screen("If the scheduler of this job has it, give each call its --node_rank.")
     first = scene.msrun(2, "--steps", 1000, name="first")
     first.wait_for("[rank 0] step 1")
     port = re.search(r"scheduler's port is (\d+)", first.text()).group(1)
@@ -346,6 +350,11 @@ def not_joined(scene):
     expect(scene.pids(), "nothing goes on")
     job.wait_for_log(0, "final state", 10)
     scene.expect_gone(5)
+    # Of a program that never meets, or of which only some would have.
+    for name, script in (("strangers", "sleep 0.5"), ("some", f"[ $RANK_ID = 1 ] || exec {scene.program('rank_worker')}")):
+        job = scene.msrun(2, flags=["--join=False", "--cluster_time_out=2"], name=name, tool=["/bin/sh", "-c", script])
+        expect(job.end(2) == 0, f"exit code {job.process.returncode}")
+        scene.expect_gone(1 if name == "strangers" else 4)
 
 
 def output_not_read(scene):
