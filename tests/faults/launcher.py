@@ -50,6 +50,16 @@ def stopped_and_continued(scene):
     os.kill(victim, signal.SIGCONT)
     job.wait_for(f"worker 1 (process {victim}) goes on", 1)
     expect(job.end(20) == 0, f"exit code {job.process.returncode}:\n{job.text()}")
+    # Longer than a rank waits for the rendezvous, which those that were stopped must not blame.
+    limits = {"MS_NODE_TIMEOUT": "30", "MS_HEARTBEAT_RETRY_TIMEOUT": "1"}
+    job = scene.msrun(6, "--steps", 40, "--exec-timeout", 20, name="long", env=limits)
+    job.wait_for("[rank 0] step 3")
+    victims = [job.worker(rank) for rank in range(6)]
+    for number in (signal.SIGSTOP, signal.SIGCONT):
+        for victim in victims:
+            os.kill(victim, number)
+        time.sleep(5)
+    expect(job.end(20) == 0, f"exit code {job.process.returncode}:\n{job.text()}")
 
 
 def scheduler_killed(scene):

@@ -257,9 +257,13 @@ void Participant::Watch() {
   request.set_token(token_);
   request.set_rank(rank_.rank);
   request.set_timeout_ns(beat);
+  const auto limit = static_cast<std::int64_t>(beat + kSlackNs + kSecond / 2);
   while (!stop_) {
+    const std::int64_t began = MonotonicNs();
     const Result<Reply> reply = connection_->Ask(&Meeting::Stub::Watch, request, beat + kSlackNs);
     if (stop_) return;
+    // A question that took longer than it may says nothing of the rendezvous: this process was stopped meanwhile.
+    if (MonotonicNs() - began > limit) last_answer = MonotonicNs();
     if (reply.ok() && reply->status.ok()) {
       last_answer = MonotonicNs();
       continue;
