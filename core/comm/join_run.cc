@@ -19,13 +19,23 @@ Result<const rendezvous::Library*> Open() {
   const fs::path beside_programs = folder / "../lib/tenon" / rendezvous::kLibraryFile;
   const fs::path beside_library = folder / "tenon" / rendezvous::kLibraryFile;
   std::error_code error;
-  const fs::path path = fs::exists(beside_programs, error) ? beside_programs : beside_library;
-  TENON_ASSIGN_WHILE(DynamicLibrary library, DynamicLibrary::Open(path.lexically_normal().string()),
-                     "opening the rendezvous library, which runs of several ranks need");
-  TENON_ASSIGN(void* const entry, library.Symbol(rendezvous::kLibraryEntry));
+  const std::string path =
+      (fs::exists(beside_programs, error) ? beside_programs : beside_library).lexically_normal().string();
+  if (!fs::exists(path, error))
+    return Error(
+        Code::kUnavailable,
+        "The rendezvous library, which runs of several ranks need, is neither {} nor {}: the installation is not "
+        "complete.",
+        beside_programs.lexically_normal().string(), path);
+  Result<DynamicLibrary> library = DynamicLibrary::Open(path);
+  if (!library.ok())
+    return Error(Code::kUnavailable,
+                 "The rendezvous library {}, which runs of several ranks need, cannot be opened: {}", path,
+                 library.status().message());
+  TENON_ASSIGN(void* const entry, library->Symbol(rendezvous::kLibraryEntry));
   const rendezvous::Library* opened = reinterpret_cast<rendezvous::LibraryEntry>(entry)();
   if (opened->version != std::string_view(TENON_VERSION_STRING) || opened->interface != rendezvous::kInterface)
-    return Error(Code::kUnavailable, "{} belongs to Tenon {}, and this is {}: installations are mixed.", path.string(),
+    return Error(Code::kUnavailable, "{} belongs to Tenon {}, and this is {}: installations are mixed.", path,
                  opened->version, TENON_VERSION_STRING);
   return opened;
 }

@@ -13,6 +13,7 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "core/platform/process.h"
@@ -32,6 +33,8 @@ std::string LinkerText(const char* what) {
     const std::size_t begin = text.find_first_not_of(": (");
     text.erase(0, begin == std::string::npos ? text.size() : begin);
   }
+  constexpr std::string_view kSystem = "dlerror system message: ";
+  if (text.compare(0, kSystem.size(), kSystem) == 0) text.erase(0, kSystem.size());
   // The appended text of the error code says "Bad file descriptor" whatever happened.
   const std::size_t code_text = text.find("): Bad file descriptor");
   if (code_text != std::string::npos) text.erase(code_text);

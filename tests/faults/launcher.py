@@ -2,6 +2,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import time
@@ -383,6 +384,17 @@ def output_not_read(scene):
     os.close(reader)
 
 
+def library_missing(scene):
+    """An installation without the rendezvous library: no worker runs long, and the file is named."""
+    folder = scene.folder / "half" / "bin"
+    folder.mkdir(parents=True)
+    shutil.copy(scene.program("msrun"), folder)
+    job = scene.start([str(folder / "msrun"), "--worker_num=2", "--local_worker_num=2", "--master_port=0",
+                       f"--log_dir={scene.folder}", "sleep", "100"])
+    expect(job.end(3) == 3, f"exit code {job.process.returncode}")
+    job.expect_on_screen(f"is neither {scene.folder}/half/lib/tenon/libtenon_rendezvous.so nor ")
+
+
 def who_is_missing(scene):
     """While a rank does not come, the screen says which."""
     script = f"[ $RANK_ID = 1 ] && sleep 100; exec {scene.program('rank_worker')}"
@@ -420,7 +432,7 @@ FAULTS = [
     (2, killed_between_steps), (3, stopped), (4, stopped_and_continued), (5, scheduler_killed),
     (6, launcher_killed), (7, port_taken), (8, late_joiner), (9, contradictions), (10, too_many), (10, nodes_without_numbers), (11, name_not_resolved),
     (12, link_down), (12, packets_dropped), (13, lossy_link), (15, counts_differ), (16, exits_early), (17, restarted), (0, exit_codes), (0, not_joined),
-    (0, output_not_read), (0, who_is_missing),
+    (0, output_not_read), (0, library_missing), (0, who_is_missing),
 ]
 
 __all__ = ["FAULTS", "Skipped"]
