@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,21 @@ std::string SpellCommand(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + ShellWord(word);
   return text;
+}
+
+// The log of a worker, empty at the first start of the job. While the worker holds it nobody else's worker may write there: a
+// launcher that is started by a worker in the same folder would follow its own words for ever.
+Result<int> OpenLog(const std::string& path, bool first_start) {
+  const int log = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0644);
+  if (log < 0) return Error(Code::kPermissionDenied, "The log '{}' cannot be written: {}.", path, std::strerror(errno));
+  if (flock(log, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(log);
+    return InvalidArgument("The log '{}' is being written by a worker of another job: give each its own --log_dir.",
+                           path);
+  }
+  // What is no file, such as /dev/null, stays as it is.
+  if (first_start) (void)!ftruncate(log, 0);
+  return log;
 }
 
 }  // namespace
@@ -98,11 +114,7 @@ Status Attempt::StartWorkers() {
   }
   const std::vector<std::string> inherited = Environment();
   for (WorkerState& worker : workers_) {
-    const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND | (facts_.generation == 0 ? O_TRUNC : 0);
-    const int log = open(worker.plan.log.c_str(), flags, 0644);
-    if (log < 0)
-      return Error(Code::kPermissionDenied, "The log '{}' cannot be written: {}.", worker.plan.log,
-                   std::strerror(errno));
+    TENON_ASSIGN(const int log, OpenLog(worker.plan.log, facts_.generation == 0));
     SpawnOptions spawn;
     spawn.arguments = plan_.command;
     spawn.environment = WorkerEnvironment(plan_, worker.plan, facts_, inherited);

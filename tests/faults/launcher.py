@@ -384,6 +384,19 @@ def output_not_read(scene):
     os.close(reader)
 
 
+def logs_in_use(scene):
+    """A job whose logs another one writes is refused, also where a worker of that one has started it."""
+    job = scene.msrun(2, "--steps", 40)
+    job.wait_for("[rank 0] step 3")
+    other = scene.msrun(2, "--steps", 40, flags=[f"--log_dir={job.folder}"], name="other")
+    expect(other.end(2) == 2, f"exit code {other.process.returncode}")
+    other.expect_on_screen(f"The log '{job.folder}/worker_0.log' is being written by a worker of another job")
+    expect(job.end(10) == 0, f"exit code {job.process.returncode}:\n{job.text()}")
+    inner = scene.program("msrun") + f" --worker_num=1 --local_worker_num=1 --master_port=0 --log_dir={scene.folder}/nested"
+    nested = scene.msrun(2, name="nested", tool=["/bin/sh", "-c", f"[ $RANK = 1 ] && exec {inner} /bin/true; sleep 100"])
+    expect(nested.end(5) == 2, f"exit code {nested.process.returncode}:\n{nested.text()[-2000:]}")
+
+
 def library_missing(scene):
     """An installation without the rendezvous library: no worker runs long, and the file is named."""
     folder = scene.folder / "half" / "bin"
@@ -432,7 +445,7 @@ FAULTS = [
     (2, killed_between_steps), (3, stopped), (4, stopped_and_continued), (5, scheduler_killed),
     (6, launcher_killed), (7, port_taken), (8, late_joiner), (9, contradictions), (10, too_many), (10, nodes_without_numbers), (11, name_not_resolved),
     (12, link_down), (12, packets_dropped), (13, lossy_link), (15, counts_differ), (16, exits_early), (17, restarted), (0, exit_codes), (0, not_joined),
-    (0, output_not_read), (0, library_missing), (0, who_is_missing),
+    (0, output_not_read), (0, library_missing), (0, logs_in_use), (0, who_is_missing),
 ]
 
 __all__ = ["FAULTS", "Skipped"]
