@@ -25,9 +25,10 @@ Result<PictureSize> ImageFileDecoder::Open(std::span<const std::uint8_t> file) {
     return size;
   }
   std::string start;
-  for (const std::uint8_t byte : file.first(std::min<std::size_t>(file.size(), 4)))
+  for (const std::uint8_t byte : file.first(std::min<std::size_t>(file.size(), 8)))
     start += fmt::format(" {:02x}", byte);
-  return Error(Code::kDataLoss, "The file is neither JPEG (ff d8 ff) nor PNG (89 50 4e 47): it starts with{}.", start);
+  return Error(Code::kDataLoss, "The file is neither JPEG (ff d8 ff) nor PNG (89 50 4e 47 0d 0a 1a 0a): {}{}.",
+               file.size() < 8 ? "all that it holds is" : "it starts with", start);
 }
 
 Result<DecodedRect> ImageFileDecoder::Decode(const PixelRect& wanted, std::int64_t shrink, Picture* out) {

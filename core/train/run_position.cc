@@ -1,8 +1,10 @@
 #include "core/train/run_position.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/text.h"
+#include "core/passes/pass.h"
 
 namespace tenon {
 namespace {
@@ -80,6 +82,18 @@ Status AddTensors(StepRunner& runner, const std::vector<std::string>& names, std
   for (const std::string& name : names) {
     TENON_ASSIGN(Tensor value, runner.variables().Get(name));
     out->push_back({name, std::move(value)});
+  }
+  return {};
+}
+
+// An average that a checkpoint does not have begins where its parameter stands in it.
+Status BeginAverages(std::span<const TensorTarget> targets, const MatchReport& report, exec::Variables& variables) {
+  std::map<std::string, const Tensor*> loaded;
+  for (std::size_t i = 0; i < targets.size(); ++i) loaded[targets[i].name] = report.tensors[i];
+  for (const auto& [name, tensor] : loaded) {
+    const auto average = loaded.find(std::string(passes::kAveragePrefix) + name);
+    if (tensor == nullptr || average == loaded.end() || average->second != nullptr) continue;
+    TENON_TRY(variables.Set(average->first, *tensor));
   }
   return {};
 }
@@ -177,6 +191,7 @@ Result<MatchReport> RestoreTensors(const Checkpoint& checkpoint, StepRunner& run
   for (std::size_t i = 0; i < targets.size(); ++i) {
     if (report.tensors[i] != nullptr) TENON_TRY(runner.variables().Set(targets[i].name, *report.tensors[i]));
   }
+  if (lenient) TENON_TRY(BeginAverages(targets, report, runner.variables()));
   return report;
 }
 

@@ -281,6 +281,16 @@ TEST_F(RefusedResume, LenientTakesWhatFits) {
   EXPECT_NE(warnings.find("extra"), std::string::npos) << warnings;
 }
 
+// An evaluation at a rate of 0 sees the averages: those of a run that had none begin with its weights.
+TEST_F(RefusedResume, LenientAveragesBeginWithTheWeightsOfTheCheckpoint) {
+  const std::string before = run_.Summary().at("test_loss").dump();
+  const ToolResult result = run_.Train(
+      {"train.ema=0.999", "train.epochs=2", "optimizer.lr=0", "network.layers.1={batch_norm: {momentum: 1}}"},
+      {"--resume", "--lenient"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(run_.Summary().at("test_loss").dump(), before);
+}
+
 TEST(Resume, AFolderThatIsNotThereStaysAway) {
   const RunCase run(kSections);
   const ToolResult result = run.Train({}, {"--resume"});

@@ -185,7 +185,8 @@ TEST(Augment, UnreadableFilesFailOrAreSkippedAndCounted) {
   EXPECT_EQ(
       run(config),
       folder.Path("dogs/inner/0_broken.png") +
-          ": error: The file is neither JPEG (ff d8 ff) nor PNG (89 50 4e 47): it starts with 6e 6f 20 69.\n - While "
+          ": error: The file is neither JPEG (ff d8 ff) nor PNG (89 50 4e 47 0d 0a 1a 0a): it starts with 6e 6f 20 69 "
+          "6d 61 67 65.\n - While "
           "skipping the 2. unreadable sample of epoch 0; 'data.skip_limit' is 1\n - While preparing batch 0 of epoch "
           "0");
 }

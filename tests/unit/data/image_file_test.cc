@@ -69,7 +69,8 @@ TEST(ImageFile, APartHasTheBytesOfTheWhole) {
 TEST(ImageFile, DamageIsNamed) {
   EXPECT_EQ(ErrorOf({}), "error: The file is empty.");
   EXPECT_EQ(ErrorOf({'G', 'I', 'F', '8', '9'}),
-            "error: The file is neither JPEG (ff d8 ff) nor PNG (89 50 4e 47): it starts with 47 49 46 38.");
+            "error: The file is neither JPEG (ff d8 ff) nor PNG (89 50 4e 47 0d 0a 1a 0a): all that it holds is 47 49 "
+            "46 38 39.");
   Bytes jpeg = FixtureBytes("halved.jpg");
   jpeg.resize(jpeg.size() * 7 / 10);
   EXPECT_NE(ErrorOf(jpeg).find("The JPEG data cannot be decoded, near byte"), std::string::npos) << ErrorOf(jpeg);
