@@ -60,7 +60,8 @@ Result<int> Supervise(const LaunchPlan& plan, JobFacts facts) {
 
 Result<int> Launch(const LaunchOptions& options) {
   TENON_ASSIGN(LaunchPlan plan, MakeLaunchPlan(options, GetEnv));
-  TENON_TRY(MakeFolders(plan.log_folder));
+  const Status made = MakeFolders(plan.log_folder);
+  TENON_INVALID_IF(!made.ok(), "--log_dir: {}", made.message());
   JobFacts facts;
   facts.port = static_cast<std::uint16_t>(options.master_port);
   facts.started = std::time(nullptr);

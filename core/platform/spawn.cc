@@ -52,6 +52,12 @@ void BindTo(const std::vector<int>& cores) {
   _exit(127);
 }
 
+std::string WhyNotStarted(int error) {
+  if (error == ENOENT) return "it is not there, or the interpreter that its first line names is not";
+  if (error == ENOEXEC) return "it is no program of this machine, and its first line names no interpreter (#!)";
+  return std::strerror(error);
+}
+
 // Id of the parent, from the fourth field of /proc/<pid>/stat; the second may hold spaces and brackets.
 pid_t ParentOf(std::string_view pid) {
   std::ifstream file("/proc/" + std::string(pid) + "/stat");
@@ -91,8 +97,8 @@ Result<pid_t> Spawn(const SpawnOptions& options) {
     waitpid(child, nullptr, 0);
   close(failed[0]);
   if (error != 0)
-    return Error(error == ENOENT || error == EACCES ? Code::kNotFound : Code::kResourceExhausted,
-                 "'{}' cannot be started: {}.", options.arguments[0], std::strerror(error));
+    return Error(error == ENOENT || error == EACCES || error == ENOEXEC ? Code::kNotFound : Code::kResourceExhausted,
+                 "'{}' cannot be started: {}.", options.arguments[0], WhyNotStarted(error));
   return child;
 }
 

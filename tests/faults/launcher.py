@@ -431,6 +431,18 @@ def exit_codes(scene):
     expect(job.end(5) == 3, f"exit code {job.process.returncode}:\n{job.text()}")
     job.expect_on_screen("failed first: exit code 3", "Distributed job exited with exception.")
     scene.expect_gone(1)
+    # Nothing that could be started.
+    script = scene.folder / "script"
+    for first_line, why in (("#!/no/such/shell", "the interpreter that its first line names is not"),
+                            ("exit 0", "its first line names no interpreter")):
+        script.write_text(first_line + "\n")
+        script.chmod(0o755)
+        job = scene.msrun(2, name="unstartable", tool=[str(script)])
+        expect(job.end(2) == 2, f"exit code {job.process.returncode}")
+        job.expect_on_screen(f"error: '{script}' cannot be started: ", why)
+    job = scene.msrun(2, name="nowhere", flags=["--log_dir=/proc/nowhere"])
+    expect(job.end(2) == 2, f"exit code {job.process.returncode}")
+    job.expect_on_screen("error: --log_dir: The folder /proc/nowhere cannot be made")
     # Interrupted, with workers that do not listen: the hard signal after the grace time.
     job = scene.msrun(2, "--steps", 1000, "--deaf", "--child", flags=["--grace_time=1"], name="deaf")
     job.wait_for("[rank 0] step 2")
