@@ -313,7 +313,7 @@ Status GraphRunner::Prepare(const Batch& like) {
   return Get({Purpose::kApply}).status();
 }
 
-// Of the largest training program.
+// Of the largest training program, with the memory of all programs of a step.
 std::optional<exec::StepPlan> GraphRunner::Plan() const {
   const exec::Program* largest = nullptr;
   std::int64_t most = -1;
@@ -324,7 +324,10 @@ std::optional<exec::StepPlan> GraphRunner::Plan() const {
     most = key.shape.samples.elements();
   }
   if (largest == nullptr) return std::nullopt;
-  return exec::DescribeStep(*largest, runtime_.target());
+  exec::StepPlan plan = exec::DescribeStep(*largest, runtime_.target());
+  plan.variable_bytes = network_.variables().bytes();
+  plan.arena_bytes = plan_bytes_;
+  return plan;
 }
 
 void GraphRunner::AddTo(RunSummary& summary) const {

@@ -102,10 +102,11 @@ std::vector<std::string> DescribePlan(const RunConfig& config, const RunSummary&
   std::vector<std::string> lines;
   std::int64_t parameters = 0;
   for (const std::string& name : runner.ParameterNames()) parameters += runner.variables().Find(name)->shape.elements();
+  const std::string memory =
+      summary.plan_mb ? fmt::format("plan {:.2f} MB", *summary.plan_mb) : "no plan of memory in mode pynative";
   lines.push_back(fmt::format(
-      "{} parameters, {} steps an epoch, {} steps in all; device {} ({}); plan {:.2f} MB, variables {:.2f} MB",
-      parameters, steps_per_epoch, total_steps, config.device, runtime.device().name(), summary.plan_mb.value_or(0),
-      Mb(runner.variables().bytes())));
+      "{} parameters, {} steps an epoch, {} steps in all; device {} ({}); {}, variables {:.2f} MB", parameters,
+      steps_per_epoch, total_steps, config.device, runtime.device().name(), memory, Mb(runner.variables().bytes())));
   for (const RunSummary::ParameterGroup& group : summary.parameter_groups)
     lines.push_back(fmt::format("  group '{}': {} parameters, rate x {}, weight decay {}", group.match,
                                 group.parameters, group.lr_scale, group.weight_decay));

@@ -173,6 +173,24 @@ TEST(Trainer, ACheckpointBeforeTheFirstUpdateHasAllVariables) {
   }
 }
 
+// The moments belong to the program that updates, the sums to the one that reads batches.
+TEST(Trainer, ADryRunCountsTheMemoryOfAllProgramsOfAStep) {
+  const RunCase run(kSections);
+  const std::vector<std::string> settings = {"train.accumulate=2", "optimizer={type: adam}"};
+  const ToolResult dry = run.Train(settings, {"--dry-run"});
+  ASSERT_EQ(dry.exit_code, 0) << dry.err;
+  const auto number_behind = [&](const std::string& words) {
+    const std::size_t at = dry.out.find(words);
+    EXPECT_NE(at, std::string::npos) << dry.out;
+    return at == std::string::npos ? "" : dry.out.substr(at + words.size(), 5);
+  };
+  EXPECT_EQ(number_behind("; plan "), number_behind("device memory "));
+  ASSERT_EQ(run.Train(settings).exit_code, 0);
+  EXPECT_NEAR(run.Summary().at("plan_mb").get<double>(), std::stod(number_behind("device memory ")), 0.006);
+  const ToolResult eager = run.Train({"mode=pynative"}, {"--dry-run"});
+  EXPECT_NE(eager.out.find("no plan of memory in mode pynative"), std::string::npos) << eager.out;
+}
+
 TEST(Trainer, TooManyThreadsPointAtTheirKey) {
   const RunCase run(std::string(kSections) + "threads: 4000\n");
   const ToolResult result = run.Train();
