@@ -10,6 +10,7 @@
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
 #include "plugins/device_cpu/compute/cross_entropy.h"
+#include "plugins/device_cpu/compute/depthwise.h"
 #include "plugins/device_cpu/compute/element_loss.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/finite.h"
@@ -48,6 +49,11 @@ template <class T>
 int64_t WinogradWeightsWorkspace(const WinogradWeightsArgsOf<T>& args, int64_t threads);
 template <class T>
 void WinogradWeights(const WinogradWeightsArgsOf<T>& args, float* workspace, const Parallel& pool);
+
+template <class T>
+int64_t DepthwiseWeightsWorkspace(const DepthwiseWeightsArgsOf<T>& args, int64_t threads);
+template <class T>
+void DepthwiseWeights(const DepthwiseWeightsArgsOf<T>& args, float* workspace, const Parallel& pool);
 
 int64_t ConvBf16ForwardWorkspace(const ConvBf16ForwardArgs& args, int64_t threads);
 void ConvBf16Forward(const ConvBf16ForwardArgs& args, float* workspace, const Parallel& pool);

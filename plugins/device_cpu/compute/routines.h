@@ -10,6 +10,7 @@
 #include "plugins/device_cpu/compute/conv_pool.h"
 #include "plugins/device_cpu/compute/convert.h"
 #include "plugins/device_cpu/compute/cross_entropy.h"
+#include "plugins/device_cpu/compute/depthwise.h"
 #include "plugins/device_cpu/compute/element_loss.h"
 #include "plugins/device_cpu/compute/elementwise.h"
 #include "plugins/device_cpu/compute/finite.h"
@@ -42,6 +43,9 @@ struct RoutinesOf {
   void (*winograd_forward)(const WinogradForwardArgsOf<T>&, float* workspace, const Parallel&);
   int64_t (*winograd_weights_workspace)(const WinogradWeightsArgsOf<T>&, int64_t threads);
   void (*winograd_weights)(const WinogradWeightsArgsOf<T>&, float* workspace, const Parallel&);
+
+  int64_t (*depthwise_weights_workspace)(const DepthwiseWeightsArgsOf<T>&, int64_t threads);
+  void (*depthwise_weights)(const DepthwiseWeightsArgsOf<T>&, float* workspace, const Parallel&);
 
   void (*batch_norm_stats)(const BatchNormStatsArgsOf<T>&, const Parallel&);
   void (*batch_norm_apply)(const BatchNormApplyArgsOf<T>&, const Parallel&);

@@ -126,6 +126,7 @@ void AddBf16LinesConvKernels(KernelList& kernels);
 void AddOneDnnConvKernels(KernelList& kernels);
 void AddWinogradKernels(KernelList& kernels);
 void AddBf16ConvKernels(KernelList& kernels);
+void AddDepthwiseConvKernels(KernelList& kernels);
 void AddConvFused(FusedList& fused);
 void AddMixedConvFused(FusedList& fused);
 // To be called after all kernels for Conv and ConvRelu.

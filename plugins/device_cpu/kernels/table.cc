@@ -11,6 +11,7 @@ sdk::Table<tenon_kernel_def> CpuTables::Kernels() {
     AddLinesConvKernels(list);
     AddBf16LinesConvKernels(list);
     AddBf16ConvKernels(list);
+    AddDepthwiseConvKernels(list);
 #if TENON_HAVE_ONEDNN
     AddOneDnnConvKernels(list);
 #endif
