@@ -104,7 +104,13 @@ Status Communicator::Join() {
 
 Status Communicator::AwaitJoined() {
   const std::int64_t began = MonotonicNs();
+  const auto notice = static_cast<std::int64_t>(options_.notice_ns);
+  std::int64_t next = began + notice;
   for (int round = 0;; ++round) {
+    if (MonotonicNs() >= next) {
+      next += notice;
+      SayWaiting(MonotonicNs() - began);
+    }
     tenon_error error;
     const std::int32_t code = CallAbi(kCollectiveInterface, "comm_state", plugin_.table->comm_state, comm_, &error);
     if (code != TENON_WOULD_BLOCK) return ToStatus(code, error, plugin_.id);

@@ -241,13 +241,17 @@ Status JoinAlone(std::uint64_t timeout_ns, std::function<Status()> failure = {})
   options.rank.size = options.rank.local_size = 2;
   options.store = &store;
   options.timeout_ns = timeout_ns;
+  options.notice_ns = kSecond / 20;
   options.failure = std::move(failure);
   return Communicator::Make(plugin, options).status();
 }
 
 TEST_F(World, JoiningWithoutTheOthersNamesTheMissingRank) {
-  const Status status = JoinAlone(kSecond / 10);
+  testing::internal::CaptureStderr();
+  const Status status = JoinAlone(kSecond / 5);
+  const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_NE(status.ToString().find("Rank 1 did not join"), std::string::npos) << status.ToString();
+  EXPECT_NE(said.find(" s for rank 1 in communicator 'world'."), std::string::npos) << said;
 }
 
 TEST_F(World, AFailureOfTheRunEndsJoining) {
