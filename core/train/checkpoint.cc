@@ -26,6 +26,8 @@ bool LooksLikeSafetensors(std::span<const std::uint8_t> bytes) {
 // Files of another kind than the name says get a sentence of their own, not one about damage.
 Status CheckKind(std::span<const std::uint8_t> bytes, CheckpointFormat format) {
   if (bytes.empty()) return Error(Code::kDataLoss, "The file is empty.");
+  // The length of a header that it begins with may have the first bytes of any other kind.
+  if (format == CheckpointFormat::kSafetensors && LooksLikeSafetensors(bytes)) return {};
   if (const std::string_view encryption = EncryptionOf(bytes); !encryption.empty()) {
     return InvalidArgument(
         "The file is encrypted ({}). Tenon reads plain checkpoints; load it with its key in the "
@@ -38,8 +40,7 @@ Status CheckKind(std::span<const std::uint8_t> bytes, CheckpointFormat format) {
   TENON_INVALID_IF(BeginsWith(bytes, "\x89HDF"), "The content is not a .{} file but HDF5.", NameOf(format));
   TENON_INVALID_IF(format == CheckpointFormat::kCkpt && LooksLikeSafetensors(bytes),
                    "The content is that of a .safetensors file, but the name ends in .ckpt. Rename the file.");
-  TENON_INVALID_IF(format == CheckpointFormat::kSafetensors && !LooksLikeSafetensors(bytes) && bytes[0] == 0x0a &&
-                       ReadCkpt(bytes).ok(),
+  TENON_INVALID_IF(format == CheckpointFormat::kSafetensors && bytes[0] == 0x0a && ReadCkpt(bytes).ok(),
                    "The content is that of a .ckpt file, but the name ends in .safetensors. Rename the file.");
   return {};
 }
