@@ -205,7 +205,7 @@ void CrossStreamOrder(Context& context) {
     s.Synchronize(writer);
   }
   int kernels = 0;
-  for (int round = 0; round < 5; ++round) kernels += KernelBeforeEvent(s, streams[0], streams[1], event) ? 1 : 0;
+  for (int round = 0; round < 20; ++round) kernels += KernelBeforeEvent(s, streams[0], streams[1], event) ? 1 : 0;
   for (tenon_stream* stream : streams) {
     s.Synchronize(stream);
     DestroyStream(s, stream);
