@@ -102,8 +102,10 @@ Result<MatchReport> MatchTensors(const Checkpoint& checkpoint, std::span<const T
       report.tensors[i] = &tensor;
       ++report.loaded;
     } else {
-      report.mismatched.push_back(fmt::format("{}: the file has {}, the network needs {}{}", target.name,
-                                              tensor.Describe(), NameOf(target.dtype), target.shape));
+      const std::string mend =
+          tensor.shape() == target.shape ? fmt::format("; save it as {}", NameOf(target.dtype)) : "";
+      report.mismatched.push_back(fmt::format("{}: the file has {}, the network needs {}{}{}", target.name,
+                                              tensor.Describe(), NameOf(target.dtype), target.shape, mend));
     }
   }
   for (const NamedTensor& entry : checkpoint.tensors) {
