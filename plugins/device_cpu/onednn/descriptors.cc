@@ -1,5 +1,7 @@
 #include "plugins/device_cpu/onednn/descriptors.h"
 
+#include <string_view>
+
 namespace tenon::cpu::onednn {
 namespace {
 
@@ -12,6 +14,12 @@ std::vector<int64_t> Gaps(const std::vector<int64_t>& dilations) {
 
 constexpr const char* kNames[] = {"creating a convolution", "creating the data gradient of a convolution",
                                   "creating the weight gradient of a convolution"};
+
+bool IsAvoided(const Functions& f, const_dnnl_primitive_desc_t desc, const char* avoided) {
+  const char* name = nullptr;
+  return avoided != nullptr && f.dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) == dnnl_success &&
+         std::string_view(name).substr(0, std::string_view(avoided).size()) == avoided;
+}
 
 }  // namespace
 
@@ -30,7 +38,8 @@ MemoryDesc::~MemoryDesc() { functions_.dnnl_memory_desc_destroy(desc_); }
 DescArg MemoryDesc::get() const { return desc_; }
 
 dnnl_primitive_desc_t CreateConvolution(const Library& library, Direction direction, const ConvDescs& d,
-                                        const_dnnl_primitive_attr_t attr, const_dnnl_primitive_desc_t forward) {
+                                        const_dnnl_primitive_attr_t attr, const_dnnl_primitive_desc_t forward,
+                                        const char* avoided) {
   const Functions& f = library.functions();
   const std::vector<int64_t> gaps = Gaps(d.dilations);
   dnnl_primitive_desc_t out = nullptr;
@@ -52,6 +61,8 @@ dnnl_primitive_desc_t CreateConvolution(const Library& library, Direction direct
           d.pads_begin.data(), d.pads_end.data(), forward, attr);
       break;
   }
+  while (status == dnnl_success && IsAvoided(f, out, avoided)) status = f.dnnl_primitive_desc_next_impl(out);
+  if (status != dnnl_success && out != nullptr) f.dnnl_primitive_desc_destroy(out);
   Check(status, kNames[static_cast<int>(direction)]);
   return out;
 }
@@ -70,7 +81,8 @@ MemoryDesc::~MemoryDesc() = default;
 DescArg MemoryDesc::get() const { return &desc_; }
 
 dnnl_primitive_desc_t CreateConvolution(const Library& library, Direction direction, const ConvDescs& d,
-                                        const_dnnl_primitive_attr_t attr, const_dnnl_primitive_desc_t forward) {
+                                        const_dnnl_primitive_attr_t attr, const_dnnl_primitive_desc_t forward,
+                                        const char* avoided) {
   const Functions& f = library.functions();
   const std::vector<int64_t> gaps = Gaps(d.dilations);
   dnnl_convolution_desc_t desc;
@@ -93,9 +105,17 @@ dnnl_primitive_desc_t CreateConvolution(const Library& library, Direction direct
       break;
   }
   Check(status, kNames[static_cast<int>(direction)]);
+  dnnl_primitive_desc_iterator_t implementations = nullptr;
+  status = f.dnnl_primitive_desc_iterator_create(&implementations, &desc, attr, library.engine(), forward);
   dnnl_primitive_desc_t out = nullptr;
-  Check(f.dnnl_primitive_desc_create(&out, &desc, attr, library.engine(), forward),
-        kNames[static_cast<int>(direction)]);
+  while (status == dnnl_success) {
+    out = f.dnnl_primitive_desc_iterator_fetch(implementations);
+    if (!IsAvoided(f, out, avoided)) break;
+    f.dnnl_primitive_desc_destroy(out);
+    status = f.dnnl_primitive_desc_iterator_next(implementations);
+  }
+  if (implementations != nullptr) f.dnnl_primitive_desc_iterator_destroy(implementations);
+  Check(status, kNames[static_cast<int>(direction)]);
   return out;
 }
 

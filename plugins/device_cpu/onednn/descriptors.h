@@ -32,8 +32,10 @@ struct ConvDescs {
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
 };
 
-// A primitive descriptor, owned by the caller. `forward`: the hint that gradients need. Throws Failure.
+// A primitive descriptor, owned by the caller. `forward`: the hint that gradients need. Of the library's implementations it is the first
+// whose name does not begin with `avoided`, if that is given. Throws Failure.
 dnnl_primitive_desc_t CreateConvolution(const Library& library, Direction direction, const ConvDescs& descs,
-                                        const_dnnl_primitive_attr_t attr, const_dnnl_primitive_desc_t forward);
+                                        const_dnnl_primitive_attr_t attr, const_dnnl_primitive_desc_t forward,
+                                        const char* avoided = nullptr);
 
 }  // namespace tenon::cpu::onednn

@@ -24,6 +24,8 @@ bool SumsHalfAPair(const ConvProblem& p) {
   return one && p.y[1] / p.group % 2 != 0;
 }
 
+bool IsVolume(const ConvProblem& p) { return p.strides.size() == 3; }
+
 // Along any axis but the last.
 bool IsDilatedAcrossRows(const ConvProblem& p) {
   return std::any_of(p.dilations.begin(), p.dilations.end() - 1, [](int64_t dilation) { return dilation > 1; });
@@ -31,8 +33,6 @@ bool IsDilatedAcrossRows(const ConvProblem& p) {
 
 // From the first element of a window to its last one.
 int64_t ReachOf(const ConvProblem& p, size_t axis) { return (p.weights[axis + 2] - 1) * p.dilations[axis]; }
-
-bool IsVolume(const ConvProblem& p) { return p.strides.size() == 3; }
 
 // A volume with windows deeper than it.
 bool ReachesThroughTheDepth(const ConvProblem& p) { return IsVolume(p) && ReachOf(p, 0) >= p.x[2]; }
@@ -59,6 +59,12 @@ const char* KnownFault(const ConvProblem& p) {
   if ((bf16 || IsVolume(p)) && !EachElementMeetsAPixel(p))
     return "An element of the window lies beside the image for all outputs; the library leaves its gradient unwritten.";
   return nullptr;
+}
+
+// Volumes whose windows reach further than two columns and over their sides.
+const char* FaultyImplementation(const ConvProblem& p) {
+  const bool over_sides = IsVolume(p) && (p.pads_begin[2] > 0 || p.pads_end[2] > 0);
+  return p.direction == Direction::kForward && over_sides && ReachOf(p, 2) > 2 ? "brgconv" : nullptr;
 }
 
 }  // namespace tenon::cpu::onednn

@@ -41,6 +41,7 @@ using DescArg = const dnnl_memory_desc_t*;
   X(dnnl_memory_desc_create_with_strides)                 \
   X(dnnl_memory_desc_create_with_tag)                     \
   X(dnnl_memory_desc_destroy)                             \
+  X(dnnl_primitive_desc_next_impl)                        \
   X(dnnl_convolution_forward_primitive_desc_create)       \
   X(dnnl_convolution_backward_data_primitive_desc_create) \
   X(dnnl_convolution_backward_weights_primitive_desc_create)
@@ -48,7 +49,10 @@ using DescArg = const dnnl_memory_desc_t*;
 #define TENON_ONEDNN_VERSIONED(X)                     \
   X(dnnl_memory_desc_init_by_strides)                 \
   X(dnnl_memory_desc_init_by_tag)                     \
-  X(dnnl_primitive_desc_create)                       \
+  X(dnnl_primitive_desc_iterator_create)              \
+  X(dnnl_primitive_desc_iterator_fetch)               \
+  X(dnnl_primitive_desc_iterator_next)                \
+  X(dnnl_primitive_desc_iterator_destroy)             \
   X(dnnl_dilated_convolution_forward_desc_init)       \
   X(dnnl_dilated_convolution_backward_data_desc_init) \
   X(dnnl_dilated_convolution_backward_weights_desc_init)
