@@ -181,7 +181,7 @@ class CsvParser {
     if (value != std::floor(value) || std::fabs(value) > 9e15) {
       return InvalidArgument("The label '{}' in the last column is not a class number.", field).At(Place(begin));
     }
-    if (value < 0) {
+    if (value < 0 && static_cast<std::int64_t>(value) != options_.ignored) {
       return InvalidArgument("The label of sample {} is {}, but class labels start at 0.", rows_, field)
           .At(Place(begin));
     }
@@ -228,7 +228,7 @@ class CsvParser {
     Tensor samples = Adopt(std::move(values_), Shape{rows_, columns_ - 1});
     Tensor labels = options_.label == LabelKind::kValue ? Adopt(std::move(value_labels_), Shape{rows_})
                                                         : Adopt(std::move(class_labels_), Shape{rows_});
-    return MemoryDataset::Create(std::move(samples), std::move(labels), std::move(provenance));
+    return MemoryDataset::Create(std::move(samples), std::move(labels), std::move(provenance), options_.ignored);
   }
 
   ByteReader& reader_;

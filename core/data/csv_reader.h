@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/data/byte_reader.h"
@@ -10,7 +11,8 @@ namespace tenon {
 
 struct CsvOptions {
   char delimiter = ',';
-  LabelKind label = LabelKind::kClass;  // the last column: a class number, or a value
+  LabelKind label = LabelKind::kClass;                 // the last column: a class number, or a value
+  std::optional<std::int64_t> ignored = std::nullopt;  // class number that the loss leaves out
 };
 
 // Rows of numbers; the last column is the label, the others are the sample, float32 [columns - 1].

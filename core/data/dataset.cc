@@ -18,7 +18,7 @@ Shape Stacked(std::int64_t count, const Shape& one) {
 Shape SampleLayout::samples_shape(std::int64_t count) const { return Stacked(count, shape); }
 Shape SampleLayout::labels_shape(std::int64_t count) const { return Stacked(count, label_shape); }
 
-Status CheckLabels(const Dataset& dataset, std::int64_t classes) {
+Status CheckLabels(const Dataset& dataset, std::int64_t classes, std::optional<std::int64_t> ignored) {
   const SampleLayout& layout = dataset.layout();
   if (layout.label_kind != LabelKind::kClass || dataset.classes() <= classes) return {};
   const std::int64_t per_sample = layout.label_shape.elements();
@@ -32,7 +32,7 @@ Status CheckLabels(const Dataset& dataset, std::int64_t classes) {
     TENON_TRY(dataset.ReadBatch(indices, nullptr, labels.data()));
     for (std::int64_t i = 0; i < count * per_sample; ++i) {
       const std::int64_t label = labels[static_cast<std::size_t>(i)];
-      if (label >= 0 && label < classes) continue;
+      if ((label >= 0 && label < classes) || label == ignored) continue;
       const std::int64_t sample = first + i / per_sample;
       return InvalidArgument("The label of sample {} is {}, but with {} classes it must be between 0 and {}.", sample,
                              label, classes, classes - 1)

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -45,7 +46,7 @@ class Dataset {
   virtual std::int64_t size() const = 0;
   virtual const SampleLayout& layout() const = 0;
   // Largest class number in the data plus one (or what the source declares); 0 when labels are values. No class number
-  // is below 0: whoever makes a data set refuses those.
+  // is below 0: whoever makes a data set refuses those. The label that the loss leaves out is none.
   virtual std::int64_t classes() const = 0;
 
   // Copies the samples `indices` (each in [0, size())) into caller memory, one after the other, in the stored dtype:
@@ -76,7 +77,7 @@ class Dataset {
 };
 
 // Refuses the first class label that is not below `classes`; the error names the sample, its place, the value and
-// the bound. Labels that are values always pass.
-Status CheckLabels(const Dataset& dataset, std::int64_t classes);
+// the bound. Labels that are values always pass, and so does the label that the loss leaves out.
+Status CheckLabels(const Dataset& dataset, std::int64_t classes, std::optional<std::int64_t> ignored = std::nullopt);
 
 }  // namespace tenon

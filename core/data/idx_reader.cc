@@ -83,7 +83,8 @@ Result<IdxArray> ReadIdx(ByteReader& reader) {
   return array;
 }
 
-Result<std::unique_ptr<MemoryDataset>> OpenIdx(const std::string& images_path, const std::string& labels_path) {
+Result<std::unique_ptr<MemoryDataset>> OpenIdx(const std::string& images_path, const std::string& labels_path,
+                                               std::optional<std::int64_t> ignored) {
   TENON_ASSIGN(IdxArray labels, OpenArray(labels_path));
   if (labels.values.shape().rank() != 1 || !IsInteger(labels.values.dtype())) {
     return InvalidArgument("Labels are integers of rank 1 (magic number 0x00000801); this file holds {}.",
@@ -109,7 +110,7 @@ Result<std::unique_ptr<MemoryDataset>> OpenIdx(const std::string& images_path, c
   provenance.file = labels_path;
   provenance.first = labels.data_start;
   provenance.stride = SizeOf(labels.values.dtype());
-  return MemoryDataset::Create(std::move(samples), std::move(labels.values), std::move(provenance));
+  return MemoryDataset::Create(std::move(samples), std::move(labels.values), std::move(provenance), ignored);
 }
 
 Result<std::optional<IdxFiles>> FindIdxFiles(const std::string& folder, IdxPart part) {

@@ -22,7 +22,8 @@ struct IdxArray {
 Result<IdxArray> ReadIdx(ByteReader& reader);
 
 // Images [n, h, w] become samples [1, h, w]; [n, c, h, w] and [n, features] stay. Labels are [n] integers.
-Result<std::unique_ptr<MemoryDataset>> OpenIdx(const std::string& images_path, const std::string& labels_path);
+Result<std::unique_ptr<MemoryDataset>> OpenIdx(const std::string& images_path, const std::string& labels_path,
+                                               std::optional<std::int64_t> ignored = std::nullopt);
 
 // The usual names in a folder: {train,t10k}-{images-idx3,labels-idx1}-ubyte, also with a dot before idx, plain or .gz.
 struct IdxFiles {

@@ -23,7 +23,8 @@ void CopyRows(const void* from, std::span<const std::int64_t> rows, std::int64_t
 
 }  // namespace
 
-Result<std::unique_ptr<MemoryDataset>> MemoryDataset::Create(Tensor samples, Tensor labels, Provenance provenance) {
+Result<std::unique_ptr<MemoryDataset>> MemoryDataset::Create(Tensor samples, Tensor labels, Provenance provenance,
+                                                             std::optional<std::int64_t> ignored) {
   const std::string place = provenance.file;
   if (samples.shape().rank() < 1 || labels.shape().rank() < 1) {
     return InvalidArgument(
@@ -57,6 +58,7 @@ Result<std::unique_ptr<MemoryDataset>> MemoryDataset::Create(Tensor samples, Ten
     const auto values = std::as_const(dataset->labels_).values<std::int64_t>();
     const std::int64_t per_sample = layout.label_shape.elements();
     for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] == ignored) continue;
       if (values[i] >= 0) {
         dataset->classes_ = std::max(dataset->classes_, values[i] + 1);
         continue;

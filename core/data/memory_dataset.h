@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/data/dataset.h"
@@ -23,8 +24,9 @@ struct Provenance {
 class MemoryDataset final : public Dataset {
  public:
   // `samples` is [n, shape of a sample...]. `labels` is [n, shape of a label...]: integers of any width are classes,
-  // floats are values. Refuses different n, n = 0, and class labels below 0.
-  static Result<std::unique_ptr<MemoryDataset>> Create(Tensor samples, Tensor labels, Provenance provenance);
+  // floats are values. Refuses different n, n = 0, and class labels below 0 other than the one that the loss leaves out.
+  static Result<std::unique_ptr<MemoryDataset>> Create(Tensor samples, Tensor labels, Provenance provenance,
+                                                       std::optional<std::int64_t> ignored = std::nullopt);
 
   std::int64_t size() const override { return size_; }
   const SampleLayout& layout() const override { return layout_; }

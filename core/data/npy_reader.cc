@@ -225,7 +225,7 @@ Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, 
 }
 
 Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, const std::string& labels_path,
-                                               NpyArray labels) {
+                                               NpyArray labels, std::optional<std::int64_t> ignored) {
   TENON_ASSIGN(NpyArray samples, ReadNpyFile(samples_path));
   if (labels.values.shape().rank() < 1)
     return InvalidArgument("Labels need rank 1 or more; this file holds a scalar.").At(labels_path);
@@ -246,7 +246,7 @@ Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, 
   provenance.file = labels_path;
   provenance.first = labels.data_start;
   provenance.stride = count > 0 ? labels.values.bytes() / count : 0;
-  return MemoryDataset::Create(std::move(samples.values), std::move(labels.values), std::move(provenance));
+  return MemoryDataset::Create(std::move(samples.values), std::move(labels.values), std::move(provenance), ignored);
 }
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/data/byte_reader.h"
@@ -24,8 +25,8 @@ Result<NpyArray> ReadNpyFile(const std::string& path);
 
 // Samples [n, ...] from one file, labels [n, ...] from another: integers are classes, floats are values.
 Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, const std::string& labels_path);
-// The same with the labels read already.
+// The same with the labels read already. `ignored`: class number that the loss leaves out.
 Result<std::unique_ptr<MemoryDataset>> OpenNpy(const std::string& samples_path, const std::string& labels_path,
-                                               NpyArray labels);
+                                               NpyArray labels, std::optional<std::int64_t> ignored = std::nullopt);
 
 }  // namespace tenon

@@ -36,11 +36,11 @@ std::string Named(const std::string& key, const ConfigPath& path) {
                             : fmt::format("opening '{}'", key);
 }
 
-Result<DatasetPtr> OpenIdxFolder(const std::string& folder, bool own_test) {
+Result<DatasetPtr> OpenIdxFolder(const std::string& folder, bool own_test, std::optional<std::int64_t> ignored) {
   auto files = FindIdxFiles(folder, own_test ? IdxPart::kTest : IdxPart::kTrain);
   if (own_test && files.ok() && !*files) files = FindIdxFiles(folder, IdxPart::kTrain);
   TENON_TRY(files);
-  TENON_ASSIGN(DatasetPtr dataset, OpenIdx((*files)->images, (*files)->labels));
+  TENON_ASSIGN(DatasetPtr dataset, OpenIdx((*files)->images, (*files)->labels, ignored));
   return dataset;
 }
 
@@ -113,7 +113,7 @@ class DataOpener {
     if (config_.type == "idx") {
       TENON_ASSIGN(const std::optional<IdxFiles> files, FindIdxFiles(folder, IdxPart::kTest));
       if (files) {
-        TENON_ASSIGN(test_, OpenIdx(files->images, files->labels));
+        TENON_ASSIGN(test_, OpenIdx(files->images, files->labels, options_.ignored_label));
       }
     }
     if (IsCifar()) {
@@ -137,21 +137,23 @@ class DataOpener {
     }
     const std::string label_file = labels.resolved.string();
     TENON_ASSIGN_WHILE(NpyArray values, ReadNpyFile(label_file), "{}", Named(section + ".labels", labels));
-    TENON_ASSIGN_WHILE(DatasetPtr dataset, OpenNpy(path.resolved.string(), label_file, std::move(values)), "{}", doing);
+    TENON_ASSIGN_WHILE(DatasetPtr dataset,
+                       OpenNpy(path.resolved.string(), label_file, std::move(values), options_.ignored_label), "{}",
+                       doing);
     return dataset;
   }
 
   // `own_test`: the source of a `test:` block, which may be laid out as a test part or as a training part.
   Result<DatasetPtr> OpenSource(const ConfigPath& path, bool own_test) const {
     const std::string place = path.resolved.string();
-    if (config_.type == "idx") return OpenIdxFolder(place, own_test);
+    if (config_.type == "idx") return OpenIdxFolder(place, own_test, options_.ignored_label);
     if (IsCifar()) return OpenCifarFolder(place, config_.type, own_test);
     if (config_.type == "images") {
       TENON_ASSIGN(DatasetPtr dataset, ImageFolder::Open(place, {config_.image && config_.image->orientation}));
       return dataset;
     }
     if (config_.type == "csv") {
-      TENON_ASSIGN(DatasetPtr dataset, OpenCsv(place, {',', options_.csv_label}));
+      TENON_ASSIGN(DatasetPtr dataset, OpenCsv(place, {',', options_.csv_label, options_.ignored_label}));
       return dataset;
     }
     return InvalidArgument("'data.type' is '{}', which is none of the types.", config_.type);
@@ -188,9 +190,10 @@ class DataOpener {
     if (train_->layout().label_kind != LabelKind::kClass) return {};
     source_.classes_ = std::max(train_->classes(), test_ ? test_->classes() : 0);
     if (config_.classes) source_.classes_ = *config_.classes;
-    TENON_TRY(CheckLabels(*train_, source_.classes_));
+    source_.ignored_label_ = options_.ignored_label;
+    TENON_TRY(CheckLabels(*train_, source_.classes_, options_.ignored_label));
     if (!test_) return {};
-    TENON_TRY(CheckLabels(*test_, source_.classes_));
+    TENON_TRY(CheckLabels(*test_, source_.classes_, options_.ignored_label));
     return CheckClassNames();
   }
 
@@ -330,8 +333,8 @@ Result<std::uint64_t> DataSource::Checksum() const {
 }
 
 Status DataSource::CheckClasses(std::int64_t classes) const {
-  TENON_TRY(CheckLabels(*train_.data.dataset, classes));
-  return has_test() ? CheckLabels(*test_.data.dataset, classes) : Status();
+  TENON_TRY(CheckLabels(*train_.data.dataset, classes, ignored_label_));
+  return has_test() ? CheckLabels(*test_.data.dataset, classes, ignored_label_) : Status();
 }
 
 Result<std::unique_ptr<Loader>> DataSource::TrainLoader() const {

@@ -19,7 +19,8 @@ struct OpenDataOptions {
   std::uint64_t seed = 0;  // of the split, the order and synthetic samples
   std::int64_t rank = 0;   // of so many; each gets its share of an epoch
   std::int64_t ranks = 1;
-  LabelKind csv_label = LabelKind::kClass;  // csv: the last column is a class number, or a value
+  LabelKind csv_label = LabelKind::kClass;                   // csv: the last column is a class number, or a value
+  std::optional<std::int64_t> ignored_label = std::nullopt;  // that the loss leaves out: it need not be a class
 };
 
 // The data of a run, opened: samples for training and for testing, of the same layout. Immutable; loaders keep what
@@ -78,6 +79,7 @@ class DataSource {
   Part validation_;  // of the source of the training part
   Part test_;
   std::int64_t classes_ = 0;
+  std::optional<std::int64_t> ignored_label_;
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::string description_;
   LoaderOptions loader_;

@@ -12,7 +12,7 @@ bool ComparesValues(const LossConfig& loss) {
 
 namespace {
 
-constexpr const char* kIgnoreSentence = "samples with this label do not count";
+constexpr const char* kIgnoreSentence = "samples with this label do not count; it need not be a class";
 constexpr const char* kWeightsSentence = "weight of each class; absent: 1";
 
 // The mean of a batch divides by the weights of its labels, and smoothing gives also a label without weight a loss. So what

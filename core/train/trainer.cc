@@ -106,6 +106,7 @@ Status TrainingRun::OpenInputs() {
     return std::holds_alternative<OneHotConfig>(transform);
   });
   options.csv_label = ComparesValues(config_.loss) && !one_hot ? LabelKind::kValue : LabelKind::kClass;
+  options.ignored_label = IgnoredLabel(config_.loss);
   TENON_ASSIGN(data_, OpenData(config_.data, options));
   TENON_ASSIGN(train_loader_, data_->TrainLoader());
   if (data_->has_validation()) {

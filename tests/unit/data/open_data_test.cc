@@ -1,5 +1,6 @@
 #include "core/data/open_data.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -75,6 +76,20 @@ TEST(OpenData, SplitsACsvAndGivesBothParts) {
   EXPECT_EQ(
       source->CheckClasses(2).ToString(),
       folder.Path("a.csv") + ":3: error: The label of sample 2 is 2, but with 2 classes it must be between 0 and 1.");
+}
+
+// As masks of images have 255 and tokens -100.
+TEST(OpenData, TheLabelThatTheLossLeavesOutNeedNotBeAClass) {
+  const Folder folder;
+  for (const std::int64_t ignored : {-100, 255}) {
+    const std::string file = folder.Write("a.csv", fmt::format("0,0\n1,{}\n2,1\n", ignored));
+    const auto source = OpenData(CsvConfig(file), {.ignored_label = ignored});
+    ASSERT_TRUE(source.ok()) << source.status().ToString();
+    EXPECT_EQ(source->classes(), 2);
+    EXPECT_TRUE(source->CheckClasses(2).ok());
+    const auto other = OpenData(CsvConfig(file), {.ignored_label = ignored - 1});
+    EXPECT_FALSE(other.ok() && other->CheckClasses(2).ok());
+  }
 }
 
 TEST(OpenData, LimitsTheSamplesBeforeTheSplit) {
