@@ -198,7 +198,20 @@ std::vector<Signature> KernelRun::Signatures() {
   return found;
 }
 
+// A call in no particular way is made in strided layouts, or if the kernel does not offer these in the first ones that it does.
+void KernelRun::ChooseLayouts() {
+  if (!way_.signature.inputs.empty() || !way_.signature.outputs.empty()) return;
+  const std::vector<Signature> offered = Signatures();
+  const bool strided = std::any_of(offered.begin(), offered.end(), [](const Signature& s) { return s.text().empty(); });
+  if (strided) return;
+  way_.signature = offered.front();
+  input_descs_.clear(), output_descs_.clear();
+  DescribeOperands();
+  DescribeCall();
+}
+
 void KernelRun::Create() {
+  ChooseLayouts();
   const std::int32_t code =
       TENON_CALL(tenon.op.kernel, &table_, create, session_.plugin(), kernel_of_.def, &query_, &kernel_, &error_);
   session_.Ok(code, error_, "create what it supports, " + text_);

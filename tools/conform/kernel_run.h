@@ -104,6 +104,7 @@ class KernelRun {
     tenon_value_desc description() const;
   };
   void DescribeOperands();
+  void ChooseLayouts();
   void DescribeCall();
   std::int32_t EnqueueOn(KernelRun& operands, bool may_fail);
   void Measure(Operand* operand, const char* what, std::uint64_t* align);
