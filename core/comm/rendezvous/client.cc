@@ -22,6 +22,12 @@ constexpr std::uint64_t kSlackNs = 2 * kSecond;
 constexpr std::uint64_t kConnectNs = 2 * kSecond;
 constexpr std::uint64_t kSayWaitingNs = 10 * kSecond;
 
+// A question that took longer than it may says nothing of the rendezvous: this process was stopped meanwhile.
+bool StoodStill(std::int64_t began, std::uint64_t allowed_ns) {
+  return static_cast<std::uint64_t>(MonotonicNs() - began) >
+         std::min(allowed_ns, ~std::uint64_t{0} - kSecond) + kSecond / 10;
+}
+
 void SleepMs(std::int64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 std::string RandomJob() {
@@ -202,7 +208,14 @@ Result<Reply> Participant::Ask(Method method, std::string_view key, std::string_
   request.set_value(std::string(value));
   request.set_timeout_ns(timeout_ns);
   const std::uint64_t limit = timeout_ns == 0 ? options_.limits.retry_ns : timeout_ns;
-  Result<Reply> reply = waits_->Ask(method, request, std::min(limit, ~std::uint64_t{0} - kSlackNs) + kSlackNs);
+  const std::uint64_t allowed = std::min(limit, ~std::uint64_t{0} - kSlackNs) + kSlackNs;
+  const bool repeatable = method == &Meeting::Stub::Put || method == &Meeting::Stub::Get;
+  std::int64_t began = MonotonicNs();
+  Result<Reply> reply = waits_->Ask(method, request, allowed);
+  while (!reply.ok() && repeatable && StoodStill(began, allowed) && failure().ok()) {
+    began = MonotonicNs();
+    reply = waits_->Ask(method, request, allowed);
+  }
   if (!reply.ok()) {
     if (Status failed = failure(); !failed.ok()) return failed;
     return reply;
@@ -257,13 +270,11 @@ void Participant::Watch() {
   request.set_token(token_);
   request.set_rank(rank_.rank);
   request.set_timeout_ns(beat);
-  const auto limit = static_cast<std::int64_t>(beat + kSlackNs + kSecond / 2);
   while (!stop_) {
     const std::int64_t began = MonotonicNs();
     const Result<Reply> reply = connection_->Ask(&Meeting::Stub::Watch, request, beat + kSlackNs);
     if (stop_) return;
-    // A question that took longer than it may says nothing of the rendezvous: this process was stopped meanwhile.
-    if (MonotonicNs() - began > limit) last_answer = MonotonicNs();
+    if (StoodStill(began, beat + kSlackNs)) last_answer = MonotonicNs();
     if (reply.ok() && reply->status.ok()) {
       last_answer = MonotonicNs();
       continue;
