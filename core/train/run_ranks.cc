@@ -24,19 +24,6 @@ Status AsFailedRun(Status cause) {
   return failed;
 }
 
-}  // namespace
-
-std::string KeysOfResult(const RunConfig& config) {
-  RunConfig same = config;
-  same.name = "run";
-  same.output = {};
-  same.plugins = {};
-  same.log = {};
-  same.profile = {};
-  same.save_graphs = 0;
-  return KeyLines(RunConfigTree(same));
-}
-
 // Hosts may have different files under one path.
 Result<std::string> KeysOfData(const DataSource& data) {
   const SampleLayout layout = data.layout();
@@ -52,6 +39,19 @@ Result<std::string> KeysOfData(const DataSource& data) {
   add("sample shape", fmt::format("{}{}", NameOf(layout.dtype), layout.shape));
   add("checksum", fmt::format("{:016x}", checksum));
   return text;
+}
+
+}  // namespace
+
+std::string KeysOfResult(const RunConfig& config) {
+  RunConfig same = config;
+  same.name = "run";
+  same.output = {};
+  same.plugins = {};
+  same.log = {};
+  same.profile = {};
+  same.save_graphs = 0;
+  return KeyLines(RunConfigTree(same));
 }
 
 Result<std::unique_ptr<RunRanks>> RunRanks::Join(const Rank& rank, const RunConfig& config, const DataSource& data,

@@ -2,6 +2,8 @@
 // both are copied side by side, with the pads, so that each tap is a sum of products of vectors that follow each other.
 #include "plugins/device_cpu/compute/depthwise.h"
 
+#include <utility>
+
 #include "plugins/device_cpu/compute/isa_functions.h"
 #include "plugins/device_cpu/compute/vec.h"
 
@@ -75,17 +77,10 @@ void SumTaps(const ConvPoolShape& s, const Band& band, int64_t rows, const float
   }
 }
 using SumTapsFn = void (*)(const ConvPoolShape&, const Band&, int64_t, const float*, const float*, float*);
-template <int... kTaps>
-TENON_INLINE SumTapsFn FindSumTaps(int64_t taps) {
-  static constexpr SumTapsFn kTable[] = {&SumTaps<kTaps>...};
+template <int... kBefore>
+TENON_INLINE SumTapsFn FindSumTaps(int64_t taps, std::integer_sequence<int, kBefore...>) {
+  static constexpr SumTapsFn kTable[] = {&SumTaps<kBefore + 1>...};
   return kTable[taps - 1];
-}
-TENON_INLINE SumTapsFn SumTapsFor(int64_t taps) {
-#if TENON_CPU_LANES == 16
-  return FindSumTaps<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(taps);
-#else
-  return FindSumTaps<1, 2, 3, 4, 5, 6>(taps);
-#endif
 }
 
 // Rows [taps) of the windows of `count` channels from c on. `space`: PieceFloats.
@@ -109,9 +104,9 @@ void SumRows(const DepthwiseWeightsArgsOf<T>& a, const Band& band, int64_t c, in
       for (int64_t k = taps.begin; k < taps.end; ++k)
         for (int64_t part = 0; part < parts; ++part) {
           const Range r = Piece(s.kw, parts, part);
-          SumTapsFor(r.end - r.begin)(s, band, rows,
-                                      x + (k * s.dilation_h * band.in_width + r.begin * s.dilation_w) * kLanes, dy,
-                                      sums + (k * s.kw + r.begin) * kLanes);
+          FindSumTaps(r.end - r.begin, std::make_integer_sequence<int, kMostTaps>())(
+              s, band, rows, x + (k * s.dilation_h * band.in_width + r.begin * s.dilation_w) * kLanes, dy,
+              sums + (k * s.kw + r.begin) * kLanes);
         }
     }
   alignas(64) T lanes[kLanes];

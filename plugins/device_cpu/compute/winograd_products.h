@@ -1,6 +1,8 @@
 // Products between Winograd's transforms, on vectors or on the tile unit. Included by files compiled per instruction set.
 #pragma once
 
+#include <utility>
+
 #include "plugins/device_cpu/compute/pairs.h"
 #include "plugins/device_cpu/compute/tile_multiplier.h"
 #include "plugins/device_cpu/compute/vec.h"
@@ -46,23 +48,19 @@ void SumTile(const E* a, int64_t a_row, const E* b, int64_t b_row, int64_t rows,
       Store(out + r * out_row + v * kLanes, acc[r][v]);
 }
 
-#if TENON_CPU_LANES == 16
-#define TENON_ROWS 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
-#else
-#define TENON_ROWS 1, 2, 3, 4, 5, 6
-#endif
+using RowCounts = std::make_integer_sequence<int, kRows>;  // each less one
 template <class E>
 using ProductFn = void (*)(const E*, int64_t, const E*, int64_t, float*, int64_t);
 template <class E, int V, int... R>
-TENON_INLINE ProductFn<E> FindProduct(int64_t rows) {
-  static constexpr ProductFn<E> kTable[] = {&ProductTile<E, R, V>...};
+TENON_INLINE ProductFn<E> FindProduct(int64_t rows, std::integer_sequence<int, R...>) {
+  static constexpr ProductFn<E> kTable[] = {&ProductTile<E, R + 1, V>...};
   return kTable[rows - 1];
 }
 template <class E>
 using SumFn = void (*)(const E*, int64_t, const E*, int64_t, int64_t, bool, float*, int64_t);
 template <class E, int V, int... R>
-TENON_INLINE SumFn<E> FindSum(int64_t rows) {
-  static constexpr SumFn<E> kTable[] = {&SumTile<E, R, V>...};
+TENON_INLINE SumFn<E> FindSum(int64_t rows, std::integer_sequence<int, R...>) {
+  static constexpr SumFn<E> kTable[] = {&SumTile<E, R + 1, V>...};
   return kTable[rows - 1];
 }
 
@@ -74,8 +72,8 @@ void Product(const TileMultiplier* unit, int64_t rows, int64_t width, int64_t k,
   const int64_t panels = CeilDiv(rows, kRows);
   for (int64_t i = 0; i < panels; ++i) {
     const Range r = Piece(rows, panels, i);
-    const ProductFn<E> f = width == kLanes ? FindProduct<E, 1, TENON_ROWS>(r.end - r.begin)
-                                           : FindProduct<E, 2, TENON_ROWS>(r.end - r.begin);
+    const ProductFn<E> f = width == kLanes ? FindProduct<E, 1>(r.end - r.begin, RowCounts())
+                                           : FindProduct<E, 2>(r.end - r.begin, RowCounts());
     f(v + r.begin * v_row, v_row, u, k, m + r.begin * m_row, m_row);
   }
 }
@@ -89,8 +87,8 @@ void Sum(const TileMultiplier* unit, int64_t c, int64_t oc, int64_t rows, const 
   for (int64_t first = 0; first < oc; first += 2 * kLanes) {
     for (int64_t i = 0; i < panels; ++i) {
       const Range r = Piece(c, panels, i);
-      const SumFn<E> f = oc - first <= kLanes ? FindSum<E, 1, TENON_ROWS>(r.end - r.begin)
-                                              : FindSum<E, 2, TENON_ROWS>(r.end - r.begin);
+      const SumFn<E> f = oc - first <= kLanes ? FindSum<E, 1>(r.end - r.begin, RowCounts())
+                                              : FindSum<E, 2>(r.end - r.begin, RowCounts());
       f(v + r.begin, v_row, m + first, m_row, rows, add, du + r.begin * du_row + first, du_row);
     }
   }

@@ -30,17 +30,6 @@ const ConvPoolShape kShapes[] = {
     With(Shape(1, 3, 90, 100, 3, 4), 1, 1, 1, 1, 1, 2, 1, 1),
 };
 
-template <class T>
-Array<T> As(const Array<float>& x) {
-  if constexpr (std::is_same_v<T, Bf16>) return Rounded(x);
-  Array<T> copy(x.size());
-  if constexpr (std::is_same_v<T, float>)
-    for (int64_t i = 0; i < x.size(); ++i) copy[i] = x[i];
-  return copy;
-}
-Array<float> Floats(const Array<Bf16>& x) { return Widened(x); }
-Array<float> Floats(const Array<float>& x) { return As<float>(x); }
-
 // In double precision: dw, then db.
 std::vector<double> Sums(const ConvPoolShape& s, const Array<float>& x, const Array<float>& dy) {
   std::vector<double> sums(static_cast<size_t>(s.c * (s.kh * s.kw + 1)));

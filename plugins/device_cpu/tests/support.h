@@ -11,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "plugins/device_cpu/compute/routines.h"
@@ -75,6 +76,20 @@ inline Array<float> Widened(const Array<Bf16>& x) {
   for (int64_t i = 0; i < x.size(); ++i) out[i] = std::bit_cast<float>(uint32_t{x[i].bits} << 16);
   return out;
 }
+
+// Numbers of T, float or bf16, and what they stand for.
+template <class T>
+Array<T> As(const Array<float>& x) {
+  if constexpr (std::is_same_v<T, float>) {
+    Array<float> copy(x.size());
+    for (int64_t i = 0; i < x.size(); ++i) copy[i] = x[i];
+    return copy;
+  } else {
+    return Rounded(x);
+  }
+}
+inline Array<float> Floats(const Array<float>& x) { return As<float>(x); }
+inline Array<float> Floats(const Array<Bf16>& x) { return Widened(x); }
 
 // 64-byte aligned bytes for a workspace.
 class Workspace {

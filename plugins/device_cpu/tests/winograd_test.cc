@@ -39,20 +39,6 @@ const WinogradShape kShapes[] = {
     {1, 16, 6, 6, 272, 1, 1, 1, 1},
 };
 
-// Numbers of T, float or bf16, and what they stand for.
-template <class T>
-Array<T> As(const Array<float>& x) {
-  if constexpr (std::is_same_v<T, float>) {
-    Array<float> copy(x.size());
-    for (int64_t i = 0; i < x.size(); ++i) copy[i] = x[i];
-    return copy;
-  } else {
-    return Rounded(x);
-  }
-}
-Array<float> Floats(const Array<float>& x) { return As<float>(x); }
-Array<float> Floats(const Array<Bf16>& x) { return Widened(x); }
-
 // Of bf16 both the operands of the products and the results may be rounded to 8 bits.
 template <class T>
 constexpr double kForwardError = std::is_same_v<T, float> ? 4e-7 : 5e-3;
